@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const (
+	stateName     = "state.json"
+	stateLockName = "state.lock"
+)
+
+// StateFile is the state of one cluster on disk. Every method waits for the disk
+// only as long as its context allows.
+type StateFile struct {
+	dir *Dir
+}
+
+// NewStateFile returns the state file in dir. It touches nothing.
+func NewStateFile(dir *Dir) *StateFile { return &StateFile{dir: dir} }
+
+// Version identifies one content of the file; its zero value is no file.
+type Version struct {
+	ino     uint64
+	size    int64
+	modNano int64
+}
+
+// Load reads the state; a file that does not exist is the zero State.
+func (s *StateFile) Load(ctx context.Context) (State, Version, error) {
+	type loaded struct {
+		state   State
+		version Version
+	}
+	l, err := Do(ctx, s.dir, "read state", func() (loaded, error) {
+		state, version, err := readState(s.name())
+		return loaded{state, version}, err
+	})
+	return l.state, l.version, err
+}
+
+// Changed reports whether the file is no longer the given version: another process
+// has updated it. It is cheap enough for every second.
+func (s *StateFile) Changed(ctx context.Context, v Version) (bool, error) {
+	now, err := Do(ctx, s.dir, "look at state", func() (Version, error) {
+		info, err := os.Stat(s.name())
+		if errors.Is(err, fs.ErrNotExist) {
+			return Version{}, nil
+		}
+		if err != nil {
+			return Version{}, err
+		}
+		return versionOf(info), nil
+	})
+	return err == nil && now != v, err
+}
+
+// Update changes the state under a lock between processes: it reads the file,
+// applies change and replaces the file atomically, synced. An error of change
+// leaves the file as it was. change must touch nothing but its argument, since it
+// runs on the disk's goroutine. After [ErrStalled] that is not
+// [StalledError.Behind] the change may still take effect.
+func (s *StateFile) Update(ctx context.Context, change func(*State) error) (State, Version, error) {
+	type updated struct {
+		state   State
+		version Version
+	}
+	u, err := Do(ctx, s.dir, "update state", func() (updated, error) {
+		unlock, err := lockState(filepath.Join(s.dir.Path(), stateLockName))
+		if err != nil {
+			return updated{}, err
+		}
+		defer unlock()
+		state, _, err := readState(s.name())
+		if err != nil {
+			return updated{}, err
+		}
+		if err := change(&state); err != nil {
+			return updated{}, err
+		}
+		data, err := json.MarshalIndent(state, "", "  ")
+		if err != nil {
+			return updated{}, err
+		}
+		if err := ReplaceFile(s.name(), append(data, '\n')); err != nil {
+			return updated{}, err
+		}
+		info, err := os.Stat(s.name())
+		if err != nil {
+			return updated{}, err
+		}
+		return updated{state, versionOf(info)}, nil
+	})
+	return u.state, u.version, err
+}
+
+func (s *StateFile) name() string { return filepath.Join(s.dir.Path(), stateName) }
+
+// StateError is a state file that cannot be understood. Nobody overwrites it: it
+// may hold the only word on a policy or a quota.
+type StateError struct {
+	File string
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("state file %s is damaged: %v; repair it, or move it away to begin with no policy, quota or shunned node remembered", e.File, e.Err)
+}
+
+func (e *StateError) Unwrap() error { return e.Err }
+
+func readState(name string) (State, Version, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{}, Version{}, nil
+	}
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	var state State
+	if err := json.NewDecoder(f).Decode(&state); err != nil {
+		return State{}, Version{}, &StateError{File: name, Err: err}
+	}
+	return state, versionOf(info), nil
+}
+
+func versionOf(info fs.FileInfo) Version {
+	v := Version{size: info.Size(), modNano: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		v.ino = st.Ino
+	}
+	return v
+}
+
+// lockState keeps two processes from losing each other's update.
+func lockState(name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}

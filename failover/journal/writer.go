@@ -1,0 +1,152 @@
+package journal
+
+import (
+	"fmt"
+	"time"
+)
+
+// batch bounds what is encoded before one write, so that memory stays flat when
+// a long queue drains.
+const (
+	batchRecords = 256
+	batchBytes   = 256 << 10
+)
+
+// retryOpen is how long the journal leaves a directory alone that could not be
+// opened or written.
+const retryOpen = time.Second
+
+// run is the journal's goroutine: the only one that touches the disk.
+func (j *Journal) run() {
+	defer close(j.done)
+	w := &segments{dir: j.opts.Dir, segmentBytes: j.opts.SegmentBytes, maxBytes: j.opts.MaxBytes}
+	defer func() { j.io(w.close) }()
+	j.note(j.io(w.open))
+	close(j.ready)
+
+	var (
+		reported uint64 // drops that a record already names
+		dirty    bool
+		retryAt  time.Time
+		timer    = time.NewTimer(time.Hour)
+	)
+	defer timer.Stop()
+	sync := func() {
+		if dirty {
+			dirty = false
+			if err := j.io(w.sync); err != nil {
+				j.note(err)
+			}
+		}
+	}
+	// write puts one batch on disk: first, what else waits, and before them how
+	// many were lost since the last batch that arrived.
+	write := func(first ...Record) {
+		var buf []byte
+		n := 0
+		for _, r := range first {
+			buf, n = j.encode(buf, n, r)
+		}
+	more:
+		for n < batchRecords && len(buf) < batchBytes {
+			select {
+			case r := <-j.queue:
+				buf, n = j.encode(buf, n, r)
+			default:
+				break more
+			}
+		}
+		lost := j.dropped.Load()
+		if lost > reported {
+			if line, err := j.droppedRecord(lost - reported).line(); err == nil {
+				buf = append(line, buf...)
+			}
+		}
+		if len(buf) == 0 {
+			return
+		}
+		if time.Now().Before(retryAt) {
+			j.dropped.Add(uint64(n))
+			return
+		}
+		if err := j.io(func() error { return w.write(buf) }); err != nil {
+			j.note(err)
+			j.dropped.Add(uint64(n))
+			retryAt = time.Now().Add(retryOpen)
+			return
+		}
+		j.note(nil)
+		j.written.Add(uint64(n))
+		reported = lost
+		if !dirty && j.opts.SyncEvery > 0 {
+			dirty = true
+			timer.Reset(j.opts.SyncEvery)
+		}
+	}
+	drain := func() {
+		for {
+			select {
+			case r := <-j.queue:
+				write(r)
+			default:
+				write()
+				sync()
+				return
+			}
+		}
+	}
+	for {
+		select {
+		case r := <-j.queue:
+			write(r)
+		case <-timer.C:
+			sync()
+		case ack := <-j.flush:
+			drain()
+			close(ack)
+		case <-j.quit:
+			drain()
+			return
+		}
+	}
+}
+
+// encode appends r's line to buf and adds it to n; one that cannot be encoded is
+// counted as dropped.
+func (j *Journal) encode(buf []byte, n int, r Record) ([]byte, int) {
+	line, err := r.line()
+	if err != nil {
+		j.dropped.Add(1)
+		return buf, n
+	}
+	return append(buf, line...), n + 1
+}
+
+func (j *Journal) droppedRecord(lost uint64) Record {
+	why := "the queue was full"
+	if p := j.problem.Load(); p != nil {
+		why = *p
+	}
+	return Record{
+		Time: time.Now(), Kind: Dropped, Watcher: j.opts.Watcher,
+		Message: fmt.Sprintf("%d records lost: %s", lost, why),
+		Data:    Data(map[string]any{"records": lost, "reason": why}),
+	}
+}
+
+// io runs one disk operation under the stall clock.
+func (j *Journal) io(fn func() error) error {
+	j.ioSince.Store(int64(time.Since(j.epoch)) + 1)
+	defer j.ioSince.Store(0)
+	return fn()
+}
+
+// note keeps the reason of the last failure for Stats; nil clears it.
+func (j *Journal) note(err error) {
+	if err == nil {
+		j.problem.Store(nil)
+		return
+	}
+	s := err.Error()
+	j.problem.Store(&s)
+}
