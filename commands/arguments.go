@@ -1,0 +1,271 @@
+package commands
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"failwise/commands/suggest"
+)
+
+// arguments is a command line put in order: the flag parser stops at the first
+// operand, users do not.
+type arguments struct {
+	command  *command
+	global   []string // --name=value
+	local    []string // --name=value
+	operands []string
+	help     bool
+	version  bool
+}
+
+// parseArguments orders a command line without its first word. Flags may stand
+// anywhere, "--" ends them, short flags can be joined (-vv, -w1), and a value can
+// be joined by "=" or follow as the next word.
+func parseArguments(root *command, args []string) (arguments, error) {
+	a := arguments{command: root}
+	rest, err := a.findCommand(root, args)
+	if err != nil {
+		return a, err
+	}
+	for i := 0; i < len(rest); i++ {
+		word := rest[i]
+		switch {
+		case word == "--":
+			a.operands = append(a.operands, rest[i+1:]...)
+			return a, nil
+		case !isFlag(word):
+			a.operands = append(a.operands, word)
+		case strings.HasPrefix(word, "--"):
+			used, err := a.long(word[2:], rest[i+1:])
+			if err != nil {
+				return a, err
+			}
+			i += used
+		default:
+			used, err := a.short(word[1:], rest[i+1:])
+			if err != nil {
+				return a, err
+			}
+			i += used
+		}
+	}
+	return a, nil
+}
+
+// findCommand walks down the tree and returns the words that are not names of
+// commands. A flag before the name may belong to the command that follows.
+func (a *arguments) findCommand(root *command, args []string) ([]string, error) {
+	var rest []string
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case word == "--" || len(a.command.subcommands) == 0:
+			return append(rest, args[i:]...), nil
+		case isFlag(word):
+			rest = append(rest, word)
+			if wantsNext(a.command, word) && i+1 < len(args) {
+				i++
+				rest = append(rest, args[i])
+			}
+		default:
+			sub := a.command.sub(word)
+			if sub == nil {
+				return nil, unknownCommand(a.command, word)
+			}
+			a.command = sub
+		}
+	}
+	return rest, nil
+}
+
+func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
+
+func unknownCommand(parent *command, word string) error {
+	var names []string
+	for _, s := range parent.subcommands {
+		if !s.hidden {
+			names = append(names, s.name)
+		}
+	}
+	f := usagef("%s has no command %q", parent.line(), word)
+	if parent.check {
+		f.exit = ExitUnknown
+	}
+	if near := suggest.Nearest(word, names); near != "" {
+		f.hint("did you mean %s %s?", parent.line(), near)
+	}
+	return f.hint("%s --help", parent.line())
+}
+
+// wantsNext reports whether the flag takes the next word as its value, as far as
+// this can be said before the command is known.
+func wantsNext(c *command, word string) bool {
+	if strings.Contains(word, "=") {
+		return false
+	}
+	if name, long := strings.CutPrefix(word, "--"); long {
+		f := c.anyFlag(name)
+		return f != nil && takesValue(f)
+	}
+	for i, r := range word[1:] {
+		f := c.anyFlag(string(r))
+		if f == nil {
+			return false
+		}
+		if takesValue(f) {
+			return i+1+len(string(r)) == len(word)
+		}
+	}
+	return false
+}
+
+// anyFlag looks a flag up among the global ones, then in the command and below.
+func (c *command) anyFlag(name string) cli.Flag {
+	if f := findFlag(globalFlags(), name); f != nil {
+		return f
+	}
+	return c.ownFlag(name)
+}
+
+func (c *command) ownFlag(name string) cli.Flag {
+	if f := findFlag(c.flags, name); f != nil {
+		return f
+	}
+	for _, s := range c.subcommands {
+		if f := s.ownFlag(name); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func findFlag(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func takesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+// long takes one --name, --name=value or --name value; used counts the following
+// words it consumed.
+func (a *arguments) long(word string, next []string) (used int, err error) {
+	name, value, joined := strings.Cut(word, "=")
+	f, global := a.flag(name)
+	if f == nil || len(name) == 1 {
+		return 0, a.unknownFlag("--"+name, name)
+	}
+	if !takesValue(f) {
+		if !joined {
+			a.add(f, global, "true")
+			return 0, nil
+		}
+		if _, err := strconv.ParseBool(value); err != nil {
+			return 0, usagef("flag --%s takes no value, got %q", name, value).hint("%s --help", a.command.line())
+		}
+		a.add(f, global, value)
+		return 0, nil
+	}
+	if joined {
+		a.add(f, global, value)
+		return 0, nil
+	}
+	return a.next(f, global, "--"+name, next)
+}
+
+// short takes one word of joined one-letter flags.
+func (a *arguments) short(word string, next []string) (used int, err error) {
+	for i, r := range word {
+		f, global := a.flag(string(r))
+		if f == nil {
+			return 0, a.unknownFlag("-"+string(r), word)
+		}
+		if !takesValue(f) {
+			a.add(f, global, "true")
+			continue
+		}
+		if tail := word[i+len(string(r)):]; tail != "" {
+			a.add(f, global, strings.TrimPrefix(tail, "="))
+			return 0, nil
+		}
+		return a.next(f, global, "-"+string(r), next)
+	}
+	return 0, nil
+}
+
+// next takes the value of a flag from the following word. A word that is itself
+// a flag of this command is no value: the user forgot one.
+func (a *arguments) next(f cli.Flag, global bool, shown string, next []string) (int, error) {
+	if len(next) == 0 || a.isKnownFlag(next[0]) {
+		return 0, usagef("flag %s needs a value", shown).hint("%s --help", a.command.line())
+	}
+	a.add(f, global, next[0])
+	return 1, nil
+}
+
+func (a *arguments) isKnownFlag(word string) bool {
+	if word == "--" {
+		return true
+	}
+	if !isFlag(word) {
+		return false
+	}
+	name, long := strings.CutPrefix(word, "--")
+	if long {
+		name, _, _ = strings.Cut(name, "=")
+	} else {
+		name = word[1:2]
+	}
+	f, _ := a.flag(name)
+	return f != nil
+}
+
+func (a *arguments) flag(name string) (f cli.Flag, global bool) {
+	if f := findFlag(a.command.flags, name); f != nil {
+		return f, false
+	}
+	return findFlag(globalFlags(), name), true
+}
+
+func (a *arguments) add(f cli.Flag, global bool, value string) {
+	name := f.Names()[0]
+	switch {
+	case name == helpFlag && global:
+		a.help = value != "false"
+	case name == versionFlag && global:
+		a.version = value != "false"
+	case global:
+		a.global = append(a.global, "--"+name+"="+value)
+	default:
+		a.local = append(a.local, "--"+name+"="+value)
+	}
+}
+
+func (a *arguments) unknownFlag(shown, word string) error {
+	var names []string
+	for _, f := range slices.Concat(a.command.flags, globalFlags()) {
+		names = append(names, f.Names()[0])
+	}
+	f := usagef("%s has no flag %s", a.command.line(), shown)
+	if near := suggest.Nearest(word, names); near != "" {
+		f.hint("did you mean --%s?", near)
+	}
+	return f.hint("%s --help", a.command.line())
+}
+
+// line is the command line in the order the flag parser accepts.
+func (a *arguments) line() []string {
+	line := append([]string{"failwise"}, a.global...)
+	line = append(line, a.command.path...)
+	line = append(line, a.local...)
+	return append(append(line, "--"), a.operands...)
+}

@@ -1,0 +1,188 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// command describes one subcommand: what the user reads about it, what it
+// accepts, and what it does. Help, completion, man pages and docs/cli.md are all
+// drawn from it.
+type command struct {
+	name string
+	// operands is how the operands are written in help: "TARGET", "[FILE…]".
+	operands string
+	// summary is one line in lower case without a full stop.
+	summary string
+	// about is the text of the help page: paragraphs, separated by empty lines.
+	about string
+	// examples are command lines without the leading "failwise".
+	examples []example
+	// flags are the command's own; a name or alias of a global flag is a mistake
+	// that a test finds.
+	flags []cli.Flag
+	// outputs lists the accepted values of --output. Nil means text and json.
+	outputs []string
+	// min and max bound the number of operands; max < 0 means any number.
+	min, max int
+	// hidden keeps the command out of help and completion.
+	hidden bool
+	// check makes usage errors end in UNKNOWN. Subcommands inherit it.
+	check bool
+	// values proposes operands to the shell's completion. Nil proposes files.
+	values func(in *invocation) []string
+
+	run         func(ctx context.Context, in *invocation) error
+	subcommands []*command
+
+	path []string // names from the root on, set by link
+}
+
+// example is one command line of a help page and what it is good for.
+type example struct{ line, why string }
+
+// link gives every command its path and passes down what subcommands inherit.
+func (c *command) link(parent *command) {
+	if parent != nil {
+		c.path = append(append([]string{}, parent.path...), c.name)
+		c.check = c.check || parent.check
+	}
+	for _, s := range c.subcommands {
+		s.link(c)
+	}
+}
+
+// title is the command as the user types it, without the leading "failwise".
+func (c *command) title() string { return strings.Join(c.path, " ") }
+
+// line is the command as the user types it.
+func (c *command) line() string { return strings.TrimSpace("failwise " + c.title()) }
+
+// sub finds a subcommand by its name, nil if there is none.
+func (c *command) sub(name string) *command {
+	for _, s := range c.subcommands {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// accepts lists the values of --output.
+func (c *command) accepts() []string {
+	if c.outputs == nil {
+		return []string{"text", "json"}
+	}
+	return c.outputs
+}
+
+// build is the command as the flag parser wants it, wired to call done with the
+// command's own error.
+func (c *command) build(p Process, root *command) *cli.Command {
+	cc := &cli.Command{
+		Name: c.name, Usage: c.summary, ArgsUsage: c.operands, Flags: c.flags,
+		HideHelp: true, HideHelpCommand: true,
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error { return c.badFlag(err) },
+		Action: func(ctx *cli.Context) error {
+			in := &invocation{Context: ctx, Process: p, command: c, root: root}
+			if err := in.prepare(); err != nil {
+				return err
+			}
+			return c.run(ctx.Context, in)
+		},
+	}
+	for _, s := range c.subcommands {
+		cc.Subcommands = append(cc.Subcommands, s.build(p, root))
+	}
+	return cc
+}
+
+// badFlag words the flag package's complaint about a value. The names were
+// checked before, so only values can be wrong.
+func (c *command) badFlag(err error) error {
+	return usagef("%s: %s", c.line(), flagComplaint(err)).hint("%s --help", c.line())
+}
+
+// invocation is one run of a command: its flags and operands, the process it
+// runs in, and the helpers that every command shares.
+type invocation struct {
+	*cli.Context
+	Process
+	command *command
+	root    *command
+}
+
+// prepare checks what the flag parser does not know.
+func (in *invocation) prepare() error {
+	c := in.command
+	if n := in.NArg(); n < c.min || (c.max >= 0 && n > c.max) {
+		return c.operandCount(in.Args().Slice())
+	}
+	format := in.Format()
+	for _, f := range c.accepts() {
+		if f == format {
+			return in.checkColour()
+		}
+	}
+	return usagef("%s has no output format %q", c.line(), format).
+		hint("--output takes %s", strings.Join(c.accepts(), ", "))
+}
+
+func (c *command) operandCount(got []string) error {
+	var f *failure
+	switch {
+	case len(got) < c.min:
+		f = usagef("%s needs %s", c.line(), c.operands)
+	case c.max == 0:
+		f = usagef("%s takes no operand, got %q", c.line(), got[0])
+	default:
+		f = usagef("%s takes %s, got %d operands: %s", c.line(), c.operands, len(got), strings.Join(got, " "))
+	}
+	if len(c.examples) > 0 {
+		f.hint("failwise %s", c.examples[0].line)
+	}
+	return f.hint("%s --help", c.line())
+}
+
+// Format is the value of --output: text, json, or another that the command lists.
+func (in *invocation) Format() string {
+	if in.Bool("json") && !in.IsSet("output") {
+		return "json"
+	}
+	return in.String("output")
+}
+
+// JSON reports whether the result is wanted as JSON.
+func (in *invocation) JSON() bool { return in.Format() == "json" }
+
+// Verbosity is how often -v was given.
+func (in *invocation) Verbosity() int { return in.Count("verbose") }
+
+// Quiet reports whether -q was given: no progress and no remarks on standard
+// error. Results and errors are not affected.
+func (in *invocation) Quiet() bool { return in.Bool("quiet") }
+
+// printJSON writes one JSON value and a line feed to standard output.
+func (in *invocation) printJSON(v any) error {
+	enc := json.NewEncoder(in.Out)
+	enc.SetEscapeHTML(false)
+	if in.IsTerminal(Stdout) {
+		enc.SetIndent("", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// remark writes one line to standard error unless -q was given.
+func (in *invocation) remark(format string, args ...any) {
+	if in.Quiet() {
+		return
+	}
+	fmt.Fprintln(in.Err, "failwise: "+oneLine(fmt.Sprintf(format, args...)))
+}

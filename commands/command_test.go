@@ -1,0 +1,143 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+)
+
+// testProcess is a process without a terminal and without an environment.
+func testProcess(in string) (Process, *bytes.Buffer, *bytes.Buffer) {
+	var out, errs bytes.Buffer
+	return Process{
+		Build: Build{Version: "1.2.3"},
+		In:    strings.NewReader(in), Out: &out, Err: &errs,
+		Getenv:       func(string) string { return "" },
+		Environ:      func() []string { return nil },
+		IsTerminal:   func(Stream) bool { return false },
+		Width:        func(Stream) int { return 0 },
+		ReadPassword: func() ([]byte, error) { return nil, io.EOF },
+		Notify:       func(chan<- os.Signal, ...os.Signal) func() { return func() {} },
+	}, &out, &errs
+}
+
+// TestEveryCommandIsDocumented holds what help, completion and the reference rely on.
+func TestEveryCommandIsDocumented(t *testing.T) {
+	for _, c := range tree().visible() {
+		if c.summary == "" || strings.HasSuffix(c.summary, ".") || strings.Contains(c.summary, "\n") {
+			t.Errorf("%s: summary %q is not one line without a full stop", c.line(), c.summary)
+		}
+		if len(c.examples) == 0 {
+			t.Errorf("%s: no example", c.line())
+		}
+		for _, e := range c.examples {
+			a, err := parseArguments(tree(), exampleWords(e.line))
+			if err != nil {
+				t.Errorf("%s: example %q: %v", c.line(), e.line, err)
+			} else if c.run != nil && a.command.line() != c.line() {
+				t.Errorf("%s: example %q is one of %s", c.line(), e.line, a.command.line())
+			}
+		}
+		if (c.run == nil) == (len(c.subcommands) == 0) {
+			t.Errorf("%s: needs either a run function or subcommands", c.line())
+		}
+		for _, f := range c.flags {
+			for _, name := range f.Names() {
+				if findFlag(globalFlags(), name) != nil {
+					t.Errorf("%s: flag %s is a global one", c.line(), name)
+				}
+			}
+			if d, ok := f.(cli.DocGenerationFlag); !ok || d.GetUsage() == "" {
+				t.Errorf("%s: flag %s has no usage text", c.line(), f.Names()[0])
+			} else if d.TakesValue() && !strings.Contains(d.GetUsage(), "`") {
+				t.Errorf("%s: flag %s does not name its value", c.line(), f.Names()[0])
+			}
+		}
+	}
+}
+
+// exampleWords are the words of an example up to a redirection or pipe.
+func exampleWords(line string) []string {
+	words := strings.Fields(line)
+	for i, w := range words {
+		if slices.Contains([]string{">", "|", "&&", "<", "||"}, w) {
+			return words[:i]
+		}
+	}
+	return words
+}
+
+// TestArgumentsInAnyOrder uses a small tree, so that it needs no real command.
+func TestArgumentsInAnyOrder(t *testing.T) {
+	probe := &command{
+		name: "probe", max: -1,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "warning", Aliases: []string{"w"}},
+			&cli.StringSliceFlag{Name: "on", Aliases: []string{"x"}},
+			&cli.BoolFlag{Name: "deep", Aliases: []string{"d"}},
+		},
+		run: func(context.Context, *invocation) error { return nil },
+	}
+	root := &command{name: "failwise", subcommands: []*command{{name: "group", subcommands: []*command{probe}}}}
+	root.link(nil)
+	for _, c := range []struct {
+		words string
+		want  string // canonical line, or the error
+	}{
+		{"group probe db1", "failwise group probe -- db1"},
+		{"group probe db1 -w 1 db2", "failwise group probe --warning=1 -- db1 db2"},
+		{"-w 1 group probe db1", "failwise group probe --warning=1 -- db1"},
+		{"-w1 group -u root probe db1 -vd", "failwise --user=root --verbose=true group probe --warning=1 --deep=true -- db1"},
+		{"group probe -vvw=1 db1", "failwise --verbose=true --verbose=true group probe --warning=1 -- db1"},
+		{"group probe --on a,b -x c", "failwise group probe --on=a,b --on=c --"},
+		{"group probe -- -w 1", "failwise group probe -- -w 1"},
+		{"group probe -w -- db1", "flag -w needs a value"},
+		{"group probe -w -d db1", "flag -w needs a value"},
+		{"group probe -w -1 db1", "failwise group probe --warning=-1 -- db1"},
+		{"group probe --warning= db1", "failwise group probe --warning= -- db1"},
+		{"group probe --deep=false", "failwise group probe --deep=false --"},
+		{"group probe --deep=perhaps", `flag --deep takes no value, got "perhaps"`},
+		{"group probe --warnning 1", "failwise group probe has no flag --warnning"},
+		{"group probe -y", "failwise group probe has no flag -y"},
+		{"group probe --w 1", "failwise group probe has no flag --w"},
+		{"group prob", `failwise group has no command "prob"`},
+		{"group probe -", "failwise group probe -- -"},
+		{"group probe --warning", "flag --warning needs a value"},
+	} {
+		a, err := parseArguments(root, strings.Fields(c.words))
+		got := strings.Join(a.line(), " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", c.words, diff)
+		}
+	}
+}
+
+func TestPanicBecomesOneLine(t *testing.T) {
+	p, out, errs := testProcess("")
+	p.Environ = nil
+	p.Out = panicking{}
+	if code := Main([]string{"failwise", "version"}, p); code != int(ExitInternal) {
+		t.Errorf("exit code %d, want %d", code, ExitInternal)
+	}
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "failwise: internal error: disk gone at command_test.go:") {
+		t.Errorf("stderr:\n%s", errs)
+	}
+	if out.Len() > 0 {
+		t.Errorf("stdout: %q", out)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("disk\ngone") }

@@ -1,0 +1,164 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"failwise/commands/suggest"
+)
+
+func helpCommand() *command {
+	return &command{
+		name:     "help",
+		operands: "[COMMAND…]",
+		summary:  "show help on a command",
+		examples: []example{{"help check connect", ""}},
+		max:      -1,
+		values: func(in *invocation) []string {
+			c, _ := in.root.find(in.Args().Slice())
+			return c.names()
+		},
+		run: func(_ context.Context, in *invocation) error {
+			c, unknown := in.root.find(in.Args().Slice())
+			if unknown != "" {
+				f := usagef("%s has no command %q", c.line(), unknown)
+				if near := suggest.Nearest(unknown, c.names()); near != "" {
+					f.hint("did you mean failwise help %s?", strings.TrimSpace(c.title()+" "+near))
+				}
+				return f.hint("failwise help")
+			}
+			return writeHelp(in.Process, c)
+		},
+	}
+}
+
+// find follows names down the tree; unknown is the first one that leads nowhere.
+func (c *command) find(names []string) (found *command, unknown string) {
+	for _, name := range names {
+		next := c.sub(name)
+		if next == nil {
+			return c, name
+		}
+		c = next
+	}
+	return c, ""
+}
+
+// names lists the visible subcommands.
+func (c *command) names() []string {
+	var names []string
+	for _, s := range c.subcommands {
+		if !s.hidden {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+func writeHelp(p Process, c *command) error {
+	_, err := fmt.Fprint(p.Out, c.help())
+	return err
+}
+
+// help is the command's help page.
+func (c *command) help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\nUsage: %s\n", c.line(), c.summary, c.usage())
+	if c.about != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.about))
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if names := c.names(); len(names) > 0 {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, name := range names {
+			fmt.Fprintf(w, "  %s\t%s\n", name, c.sub(name).summary)
+		}
+	}
+	if len(c.examples) > 0 {
+		fmt.Fprint(w, "\nExamples:\n")
+		for _, e := range c.examples {
+			if e.why == "" {
+				fmt.Fprintf(w, "  failwise %s\n", e.line)
+				continue
+			}
+			fmt.Fprintf(w, "  failwise %s\n      %s\n", e.line, e.why)
+		}
+	}
+	writeFlags(w, "Flags", c.flags)
+	if len(c.path) == 0 {
+		writeFlags(w, "Global flags", globalFlags())
+		fmt.Fprint(w, "\nFlags may stand anywhere; -- ends them. failwise COMMAND --help tells more.\n")
+	} else {
+		fmt.Fprint(w, "\nGlobal flags: failwise --help\n")
+	}
+	_ = w.Flush() // a strings.Builder accepts everything
+	return b.String()
+}
+
+// usage is the synopsis: the command, its flags and operands.
+func (c *command) usage() string {
+	s := c.line() + " [flags]"
+	if len(c.subcommands) > 0 {
+		s += " COMMAND"
+	}
+	if c.operands != "" {
+		s += " " + c.operands
+	}
+	return s
+}
+
+func writeFlags(w *tabwriter.Writer, title string, flags []cli.Flag) {
+	if len(flags) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, f := range flags {
+		label, text := describeFlag(f)
+		fmt.Fprintf(w, "  %s\t%s\n", label, text)
+	}
+}
+
+// describeFlag words a flag for help: "-w, --warning RANGE" and its usage with
+// the default value. The placeholder is what its usage quotes with backquotes.
+func describeFlag(f cli.Flag) (label, text string) {
+	var placeholder string
+	if d, ok := f.(cli.DocGenerationFlag); ok {
+		text = d.GetUsage()
+		if before, rest, found := strings.Cut(text, "`"); found {
+			name, after, _ := strings.Cut(rest, "`")
+			placeholder, text = name, before+name+after
+		}
+		if v := defaultOf(f); v != "" {
+			text += " (default " + v + ")"
+		}
+	}
+	names := f.Names()
+	for _, n := range names[1:] {
+		if len(n) == 1 {
+			label += "-" + n + ", "
+		}
+	}
+	label += "--" + names[0]
+	if placeholder != "" {
+		label += " " + placeholder
+	}
+	return label, text
+}
+
+// defaultOf is a flag's default as the user would type it, "" for the zero value
+// and where the usage text already tells it.
+func defaultOf(f cli.Flag) string {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok || !d.TakesValue() || strings.Contains(d.GetUsage(), "default") {
+		return ""
+	}
+	v := strings.Trim(d.GetDefaultText(), `"`)
+	if v == "0" || v == "0s" {
+		return ""
+	}
+	return v
+}

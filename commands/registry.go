@@ -1,0 +1,25 @@
+package commands
+
+// tree is the whole command line: the root and every subcommand, in the order in
+// which help lists them. A new command is one file with one function and one
+// line here.
+func tree() *command {
+	root := &command{
+		name:    "failwise",
+		summary: "say what is wrong with a MySQL or MariaDB server, what that means, and act on it",
+		about: "failwise probes servers, judges each outcome by your rules, and fails over a cluster when the rules, the\n" +
+			"replicas and the safety checks agree. Every step that says no is recorded with its reason.",
+		examples: []example{
+			{"help completion", "what a command does and takes"},
+		},
+		subcommands: []*command{
+			versionCommand(),
+			completionCommand(),
+			helpCommand(),
+			completeCommand(),
+			referenceCommand(),
+		},
+	}
+	root.link(nil)
+	return root
+}

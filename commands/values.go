@@ -1,0 +1,81 @@
+package commands
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// durationValue is a flag's duration: Go's notation (1m30s, 250ms), or a number
+// without unit, which is seconds as monitoring plugins have it.
+type durationValue struct{ d time.Duration }
+
+func (v *durationValue) Set(s string) error {
+	d, err := parseDuration(s)
+	if err != nil {
+		return err
+	}
+	v.d = d
+	return nil
+}
+
+func (v *durationValue) String() string {
+	if v.d == 0 {
+		return ""
+	}
+	return v.d.String()
+}
+
+// parseDuration reads a duration ≥ 0 of at most a hundred years.
+func parseDuration(s string) (time.Duration, error) {
+	const limit = 100 * 365 * 24 * time.Hour
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		if !(f >= 0 && f <= limit.Seconds()) {
+			return 0, fmt.Errorf("%q is out of range", s)
+		}
+		return time.Duration(f * float64(time.Second)), nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration (like 10s, 250ms or 1m30s)", s)
+	}
+	if d < 0 || d > limit {
+		return 0, fmt.Errorf("%q is out of range", s)
+	}
+	return d, nil
+}
+
+// duration is the value of a flag declared with a durationValue; 0 if not given.
+func (in *invocation) duration(name string) time.Duration {
+	if v, ok := in.Generic(name).(*durationValue); ok {
+		return v.d
+	}
+	return 0
+}
+
+// flagComplaint is the flag package's error about a value without its Go types.
+func flagComplaint(err error) string {
+	text := err.Error()
+	for _, noise := range []string{"strconv.ParseInt: ", "strconv.ParseUint: ", "strconv.ParseFloat: ", "strconv.ParseBool: "} {
+		text = strings.ReplaceAll(text, noise, "")
+	}
+	text = strings.ReplaceAll(text, "flag -", "flag --")
+	return oneLine(text)
+}
+
+// oneLine keeps an error from spreading over several lines or from sending
+// control codes to a terminal, whatever a server put into it.
+func oneLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
