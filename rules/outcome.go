@@ -72,14 +72,20 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase(%d)", uint8(p))
 }
 
-// ParsePhase is the inverse of [Phase.String].
+// ParsePhase is the inverse of [Phase.String]; case and surrounding blanks do
+// not matter. Its error is an [*UnknownError].
 func ParsePhase(s string) (Phase, error) {
-	for i, n := range phaseNames {
-		if n == s {
-			return Phase(i), nil
-		}
-	}
-	return PhaseNone, fmt.Errorf("unknown phase %q", s)
+	i, err := lookUp("phase", s, phaseNames[:], true)
+	return Phase(i), err
+}
+
+// MarshalText writes the phase's name.
+func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is [ParsePhase].
+func (p *Phase) UnmarshalText(b []byte) (err error) {
+	*p, err = ParsePhase(string(b))
+	return err
 }
 
 // outcomeInfo is one row of the catalogue.
@@ -89,8 +95,8 @@ type outcomeInfo struct {
 	reached bool
 	// alive: the outcome proves that the server process lives.
 	alive bool
-	// beforeStatement: the outcome is one up to and including the login, the
-	// only ones on which other hosts' views of the port can be asked.
+	// upToLogin: the outcome is one up to and including the login, the only
+	// ones on which other hosts' views of the port can be asked.
 	upToLogin bool
 }
 
@@ -131,6 +137,47 @@ func (o Outcome) String() string {
 		return catalogue[o].key
 	}
 	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// ParseOutcome is the inverse of [Outcome.String]; case and surrounding blanks do
+// not matter. Its error is an [*UnknownError] that suggests the key meant.
+func ParseOutcome(s string) (Outcome, error) {
+	var keys [NumOutcomes]string
+	for i := range catalogue {
+		keys[i] = catalogue[i].key
+	}
+	i, err := lookUp("outcome", s, keys[:], false)
+	return Outcome(i), err
+}
+
+// Outcomes returns all keys of the catalogue in its order.
+func Outcomes() []Outcome {
+	all := make([]Outcome, 0, NumOutcomes-1)
+	for o := OK; o < outcomeEnd; o++ {
+		all = append(all, o)
+	}
+	return all
+}
+
+// MarshalText writes the outcome's key; no outcome at all is the empty text.
+func (o Outcome) MarshalText() ([]byte, error) {
+	if o == 0 {
+		return nil, nil
+	}
+	if !o.Valid() {
+		return nil, &UnknownError{Kind: "outcome", Value: o.String()}
+	}
+	return []byte(o.String()), nil
+}
+
+// UnmarshalText is [ParseOutcome]; the empty text is no outcome at all.
+func (o *Outcome) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*o = 0
+		return nil
+	}
+	*o, err = ParseOutcome(string(b))
+	return err
 }
 
 // Valid reports whether o is a key of the catalogue.
