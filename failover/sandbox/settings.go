@@ -1,0 +1,146 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// templateSettings are the settings a data directory is made with, which must
+// stay the same for every start on a copy of it: a changed log size costs a
+// rewrite of the log. All are chosen for a short start and little memory.
+func templateSettings(f Flavour) []string {
+	if f == MariaDB {
+		return []string{
+			"innodb_log_file_size=8M",
+			"innodb_log_buffer_size=2M",
+			"innodb_buffer_pool_size=16M",
+			"innodb_buffer_pool_dump_at_shutdown=OFF",
+			"innodb_buffer_pool_load_at_startup=OFF",
+			"innodb_use_native_aio=OFF", // many servers on one machine exhaust fs.aio-max-nr
+			"aria_pagecache_buffer_size=1M",
+			"key_buffer_size=64K",
+			"performance_schema=OFF",
+		}
+	}
+	return []string{
+		"innodb_redo_log_capacity=8M",
+		"innodb_log_buffer_size=1M",
+		"innodb_buffer_pool_size=24M",
+		"innodb_buffer_pool_dump_at_shutdown=OFF",
+		"innodb_buffer_pool_load_at_startup=OFF",
+		"innodb_use_native_aio=OFF",
+		"key_buffer_size=64K",
+		"table_open_cache=400",
+		"table_definition_cache=400",
+		"loose_mysqlx=OFF",
+	}
+}
+
+// settings returns the text of a node's option file.
+func (n *Node) settings() string {
+	o := n.cluster.options
+	lines := []string{"[mysqld]"}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+
+	add("datadir=%s", n.dataDir)
+	add("socket=%s", n.Socket())
+	add("pid_file=%s/pid", n.dir)
+	add("log_error=%s/error.log", n.dir)
+	add("tmpdir=%s/tmp", n.dir)
+	add("bind_address=%s", n.host)
+	add("port=%d", n.port)
+	add("report_host=%s", n.host)
+	add("report_port=%d", n.port)
+	add("server_id=%d", n.ServerID())
+	add("max_connections=%d", o.MaxConnections)
+	add("log_bin=binlog")
+	add("relay_log=relay")
+	add("binlog_format=ROW")
+	if !n.cluster.serverUser.change && n.cluster.serverUser.uid == 0 {
+		add("user=root") // both servers refuse to run as root by accident
+	}
+	if o.RelayLogRecovery {
+		add("relay_log_recovery=ON")
+	}
+	if o.Durable {
+		add("sync_binlog=1")
+		add("innodb_flush_log_at_trx_commit=1")
+	} else {
+		// A killed server loses nothing by it: the kernel has what it wrote.
+		add("sync_binlog=0")
+		add("innodb_flush_log_at_trx_commit=2")
+		add("innodb_doublewrite=OFF")
+	}
+	lines = append(lines, templateSettings(o.Flavour)...)
+	if o.Flavour == MariaDB {
+		lines = append(lines, n.mariadbSettings()...)
+	} else {
+		lines = append(lines, n.mysqlSettings()...)
+	}
+	return strings.Join(append(lines, o.Config...), "\n") + "\n"
+}
+
+func (n *Node) mariadbSettings() []string {
+	o := n.cluster.options
+	lines := []string{
+		"gtid_strict_mode=ON",
+		"log_slave_updates=ON",
+		"back_log=80", // the size a server of default max_connections has
+		fmt.Sprintf("slave_net_timeout=%d", whole(o.NetTimeout)),
+	}
+	if n.index > 0 {
+		lines = append(lines, "read_only=ON")
+	}
+	if o.AdminPort {
+		lines = append(lines, fmt.Sprintf("extra_port=%d", n.adminPort), "extra_max_connections=8")
+	}
+	if o.SemiSync {
+		lines = append(lines,
+			"rpl_semi_sync_slave_enabled=ON",
+			"rpl_semi_sync_master_wait_point=AFTER_SYNC",
+			fmt.Sprintf("rpl_semi_sync_master_timeout=%d", o.SemiSyncTimeout.Milliseconds()))
+		if n.index == 0 {
+			lines = append(lines, "rpl_semi_sync_master_enabled=ON")
+		}
+	}
+	return lines
+}
+
+func (n *Node) mysqlSettings() []string {
+	o := n.cluster.options
+	lines := []string{
+		"gtid_mode=ON",
+		"enforce_gtid_consistency=ON",
+		"log_replica_updates=ON",
+		fmt.Sprintf("replica_net_timeout=%d", whole(o.NetTimeout)),
+		// What is needed of it is replication and metadata locks.
+		"performance_schema_instrument='%=OFF'",
+		"performance_schema_instrument='wait/lock/metadata/sql/mdl=ON'",
+		"performance_schema_events_statements_history_long_size=0",
+		"performance_schema_events_waits_history_long_size=0",
+		"performance_schema_events_stages_history_long_size=0",
+		"performance_schema_events_transactions_history_long_size=0",
+		"performance_schema_digests_size=0",
+	}
+	if n.index > 0 {
+		lines = append(lines, "super_read_only=ON")
+	}
+	if o.AdminPort {
+		lines = append(lines, "admin_address="+n.host, fmt.Sprintf("admin_port=%d", n.adminPort))
+	}
+	if o.SemiSync {
+		lines = append(lines,
+			"plugin_load_add=semisync_source.so",
+			"plugin_load_add=semisync_replica.so",
+			"loose_rpl_semi_sync_replica_enabled=ON",
+			"loose_rpl_semi_sync_source_wait_point=AFTER_SYNC",
+			fmt.Sprintf("loose_rpl_semi_sync_source_timeout=%d", o.SemiSyncTimeout.Milliseconds()))
+		if n.index == 0 {
+			lines = append(lines, "loose_rpl_semi_sync_source_enabled=ON")
+		}
+	}
+	return lines
+}
+
+func whole(d time.Duration) int { return int(d / time.Second) }
