@@ -102,6 +102,19 @@ func isDuration(s string) bool {
 	return err == nil
 }
 
+// Properties writes the rule as the lines of a statemap file, without the
+// attributes that are not set.
+func (r Rule) Properties(o Outcome) string {
+	s := fmt.Sprintf("%s.state = %s\n%s.threshold = %d\n%s.action = %s\n", o, r.State, o, r.Threshold, o, r.Action)
+	if r.Window > 0 {
+		s += fmt.Sprintf("%s.window = %d\n", o, r.Window)
+	}
+	if r.Heal > 0 {
+		s += fmt.Sprintf("%s.heal = %d\n", o, r.Heal)
+	}
+	return s
+}
+
 // shorten keeps a message readable whatever stands in the file.
 func shorten(s string) string {
 	const most = 40

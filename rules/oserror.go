@@ -1,9 +1,6 @@
 package rules
 
-import (
-	"strings"
-	"syscall"
-)
+import "syscall"
 
 // osError is one row of the table of the operating system's error numbers.
 type osError struct {
@@ -105,7 +102,7 @@ func ParseErrno(name string) (syscall.Errno, error) {
 	var numbers []syscall.Errno
 	for _, table := range [][]osError{osErrors, unixErrors} {
 		for _, e := range table {
-			names = append(names, strings.ToLower(e.name))
+			names = append(names, e.name)
 			numbers = append(numbers, e.errno)
 		}
 	}

@@ -45,11 +45,11 @@ func (e *UnknownError) parts() (message, hint string) {
 func lookUp(kind, word string, names []string, list bool) (int, error) {
 	w := fold(word)
 	for i, n := range names {
-		if n != "" && n == w {
+		if n != "" && fold(n) == w {
 			return i, nil
 		}
 	}
-	e := &UnknownError{Kind: kind, Value: word, Suggestion: nearest(w, names)}
+	e := &UnknownError{Kind: kind, Value: word, Suggestion: nearest(word, names)}
 	if list {
 		for _, n := range names {
 			if n != "" {
@@ -84,13 +84,13 @@ func nearest(word string, names []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	word = strings.NewReplacer("-", "_", " ", "_").Replace(word)
+	word = strings.NewReplacer("-", "_", " ", "_").Replace(fold(word))
 	best, bestName := len(word)/3+1, ""
 	for _, n := range names {
 		if n == "" {
 			continue
 		}
-		if d := editDistance(word, n); d < best {
+		if d := editDistance(word, fold(n)); d < best {
 			best, bestName = d, n
 		}
 	}
