@@ -101,6 +101,10 @@ func Open(opts Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	return start(opts, &segments{dir: opts.Dir, segmentBytes: opts.SegmentBytes, maxBytes: opts.MaxBytes}), nil
+}
+
+func start(opts Options, d disk) *Journal {
 	j := &Journal{
 		opts:  opts,
 		queue: make(chan Record, opts.Queue),
@@ -110,8 +114,8 @@ func Open(opts Options) (*Journal, error) {
 		ready: make(chan struct{}),
 		epoch: time.Now(),
 	}
-	go j.run()
-	return j, nil
+	go j.run(d)
+	return j
 }
 
 // Append queues r and returns at once. It is false when the record was dropped:

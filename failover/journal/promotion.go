@@ -1,15 +1,12 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -17,9 +14,6 @@ import (
 // SyncWait is the longest time that a step waits to be on disk before it is done
 // nevertheless.
 const SyncWait = time.Second
-
-// keepOperations is how many finished promotion logs are kept.
-const keepOperations = 100
 
 const (
 	operationsName  = "promotions"
@@ -30,9 +24,8 @@ const (
 // reach the disk in order; what a stalled or full disk holds up is kept in memory
 // and written with the next entry.
 type PromotionLog struct {
-	op   Operation
-	dir  string
-	name string
+	op  Operation
+	dir string
 
 	mu      sync.Mutex
 	seq     int
@@ -41,6 +34,16 @@ type PromotionLog struct {
 	closed  bool
 	wake    chan struct{}
 	done    chan struct{}
+
+	// open opens the log's file for appending; tests put a stalling one here.
+	open func() (logFile, error)
+}
+
+// logFile is the part of os.File that a promotion log writes to.
+type logFile interface {
+	Write([]byte) (int, error)
+	Sync() error
+	Close() error
 }
 
 type pendingEntry struct {
@@ -54,7 +57,13 @@ type pendingEntry struct {
 func BeginOperation(ctx context.Context, dir *Dir, op Operation) (*PromotionLog, error) {
 	op.ID = fmt.Sprintf("%s-%d", op.Time.UTC().Format("20060102T150405.000Z"), op.Token)
 	l := newPromotionLog(dir.Path(), op, 0)
-	return l, l.add(ctx, StepEntry{Time: op.Time, Mark: OperationBegun, Operation: &op})
+	go l.run()
+	return l, l.begin(ctx)
+}
+
+func (l *PromotionLog) begin(ctx context.Context) error {
+	op := l.op
+	return l.add(ctx, StepEntry{Time: op.Time, Mark: OperationBegun, Operation: &op})
 }
 
 // ResumeOperation goes on with an unfinished log.
@@ -63,7 +72,9 @@ func ResumeOperation(dir *Dir, o OperationLog) *PromotionLog {
 	if n := len(o.Entries); n > 0 {
 		next = o.Entries[n-1].Seq + 1
 	}
-	return newPromotionLog(dir.Path(), o.Operation, next)
+	l := newPromotionLog(dir.Path(), o.Operation, next)
+	go l.run()
+	return l
 }
 
 func newPromotionLog(dir string, op Operation, next int) *PromotionLog {
@@ -74,8 +85,7 @@ func newPromotionLog(dir string, op Operation, next int) *PromotionLog {
 		wake: make(chan struct{}, 1),
 		done: make(chan struct{}),
 	}
-	l.name = filepath.Join(l.dir, op.ID+operationSuffix)
-	go l.run()
+	l.open = func() (logFile, error) { return openLog(l.dir, op.ID+operationSuffix) }
 	return l
 }
 
@@ -177,7 +187,7 @@ func (l *PromotionLog) signal() {
 func (l *PromotionLog) run() {
 	defer close(l.done)
 	var (
-		f    *os.File
+		f    logFile
 		kept []byte
 	)
 	defer func() {
@@ -214,7 +224,7 @@ func (l *PromotionLog) run() {
 
 // write appends lines to the log, opening it if need be, and syncs. After an
 // error it returns no file, so that the next write begins on a line of its own.
-func (l *PromotionLog) write(f *os.File, lines []byte) (*os.File, error) {
+func (l *PromotionLog) write(f logFile, lines []byte) (logFile, error) {
 	if f == nil {
 		var err error
 		if f, err = l.open(); err != nil {
@@ -230,97 +240,23 @@ func (l *PromotionLog) write(f *os.File, lines []byte) (*os.File, error) {
 	return f, nil
 }
 
-func (l *PromotionLog) open() (*os.File, error) {
-	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+// openLog opens a log, makes its name durable and ends a line that a crash or a
+// failed write cut off.
+func openLog(dir, name string) (logFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(l.name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := endTornLine(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	for _, dir := range []string{l.dir, filepath.Dir(l.dir)} {
-		if err := SyncDir(dir); err != nil {
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := SyncDir(d); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
 	return f, nil
-}
-
-// Operations reads the promotion logs in dir, oldest first, and deletes the oldest
-// finished ones beyond a hundred.
-func Operations(ctx context.Context, dir *Dir) ([]OperationLog, error) {
-	return Do(ctx, dir, "read promotion logs", func() ([]OperationLog, error) {
-		return readOperations(filepath.Join(dir.Path(), operationsName))
-	})
-}
-
-// Unfinished reads the promotion logs in dir that nobody finished, oldest first.
-// Call it while holding the cluster's lock: then their writers are dead.
-func Unfinished(ctx context.Context, dir *Dir) ([]OperationLog, error) {
-	all, err := Operations(ctx, dir)
-	return slices.DeleteFunc(all, func(o OperationLog) bool { _, ended := o.Ended(); return ended }), err
-}
-
-func readOperations(dir string) ([]OperationLog, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var logs []OperationLog
-	ended := 0
-	// Newest first, so that what is beyond the bound is known when it is met.
-	for _, e := range slices.Backward(entries) {
-		id, ok := strings.CutSuffix(e.Name(), operationSuffix)
-		if !ok {
-			continue
-		}
-		name := filepath.Join(dir, e.Name())
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		o := parseOperation(id, data)
-		if _, ok := o.Ended(); ok {
-			if ended++; ended > keepOperations {
-				if err := os.Remove(name); err != nil {
-					return nil, err
-				}
-				continue
-			}
-		}
-		logs = append(logs, o)
-	}
-	slices.Reverse(logs)
-	return logs, nil
-}
-
-// parseOperation reads a log. A line may be there twice, when its first write was
-// reported as failed and yet arrived.
-func parseOperation(id string, data []byte) OperationLog {
-	o := OperationLog{Operation: Operation{ID: id}}
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		var e StepEntry
-		if err := json.Unmarshal(line, &e); err != nil {
-			o.Damaged++
-			continue
-		}
-		if n := len(o.Entries); n > 0 && e.Seq <= o.Entries[n-1].Seq {
-			continue
-		}
-		if e.Operation != nil && e.Operation.ID == id {
-			o.Operation = *e.Operation
-		}
-		o.Entries = append(o.Entries, e)
-	}
-	return o
 }

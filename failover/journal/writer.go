@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// batch bounds what is encoded before one write, so that memory stays flat when
-// a long queue drains.
+// A batch bounds what is encoded before one write, so that memory stays flat when
+// a long queue drains. It is never more than a quarter of a file, so that files
+// keep their size.
 const (
 	batchRecords = 256
 	batchBytes   = 256 << 10
@@ -16,14 +17,24 @@ const (
 // opened or written.
 const retryOpen = time.Second
 
+// disk is where the journal's lines go; every method may block for ever. After an
+// error the next write begins afresh.
+type disk interface {
+	open() error
+	// write appends whole lines.
+	write(lines []byte) error
+	sync() error
+	close() error
+}
+
 // run is the journal's goroutine: the only one that touches the disk.
-func (j *Journal) run() {
+func (j *Journal) run(w disk) {
 	defer close(j.done)
-	w := &segments{dir: j.opts.Dir, segmentBytes: j.opts.SegmentBytes, maxBytes: j.opts.MaxBytes}
-	defer func() { j.io(w.close) }()
+	defer func() { _ = j.io(w.close) }()
 	j.note(j.io(w.open))
 	close(j.ready)
 
+	limit := int(min(batchBytes, j.opts.SegmentBytes/4))
 	var (
 		reported uint64 // drops that a record already names
 		dirty    bool
@@ -48,7 +59,7 @@ func (j *Journal) run() {
 			buf, n = j.encode(buf, n, r)
 		}
 	more:
-		for n < batchRecords && len(buf) < batchBytes {
+		for n < batchRecords && len(buf) < limit {
 			select {
 			case r := <-j.queue:
 				buf, n = j.encode(buf, n, r)
