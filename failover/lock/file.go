@@ -38,8 +38,8 @@ func NewFile(dir *journal.Dir, watcher string) *File {
 
 func (l *File) path() string { return filepath.Join(l.dir.Path(), fileName) }
 
-func (l *File) unavailable(op string, err error) error {
-	return &UnavailableError{Op: op, Lock: l.path(), Err: err}
+func (l *File) unavailable(err error) error {
+	return &UnavailableError{Lock: l.path(), Err: err}
 }
 
 // Acquire implements [Locker]. A lock that the disk grants only after ctx ended is
@@ -96,7 +96,7 @@ func (l *File) acquire(ctx context.Context) (*held, error) {
 	if errors.As(err, &other) {
 		return nil, other
 	}
-	return nil, l.unavailable("take the lock", err)
+	return nil, l.unavailable(err)
 }
 
 // take takes the lock, draws the next token and says who holds it.
@@ -161,7 +161,7 @@ func (l *File) Holder(ctx context.Context) (Holder, bool, error) {
 		return answer{}, nil
 	})
 	if err != nil {
-		return Holder{}, false, l.unavailable("look at the lock", err)
+		return Holder{}, false, l.unavailable(err)
 	}
 	return a.holder, a.ok, nil
 }

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (e *fileLease) Check(ctx context.Context) error {
 	case e.isGone():
 		return ErrLost
 	case err != nil:
-		return e.lock.unavailable("check the lock", err)
+		return e.lock.unavailable(err)
 	case !same:
 		if e.end() {
 			go func() { _ = e.held.f.Close() }()
@@ -68,11 +69,11 @@ func (e *fileLease) Release(ctx context.Context) error {
 	select {
 	case err := <-done:
 		if err != nil {
-			return e.lock.unavailable("release the lock", err)
+			return e.lock.unavailable(fmt.Errorf("release: %w", err))
 		}
 		return nil
 	case <-ctx.Done():
-		return e.lock.unavailable("release the lock", ctx.Err())
+		return e.lock.unavailable(fmt.Errorf("release: %w", ctx.Err()))
 	}
 }
 

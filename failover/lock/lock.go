@@ -55,13 +55,12 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // UnavailableError says why the lock could not be asked.
 type UnavailableError struct {
-	// Op is what was tried, Lock which lock.
-	Op   string
+	// Lock is which lock, Err what was tried and what came of it.
 	Lock string
 	Err  error
 }
 
-func (e *UnavailableError) Error() string { return fmt.Sprintf("%s %s: %v", e.Op, e.Lock, e.Err) }
+func (e *UnavailableError) Error() string { return fmt.Sprintf("%s: %v", e.Lock, e.Err) }
 
 // Unwrap makes the error both [ErrUnavailable] and its cause.
 func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
