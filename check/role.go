@@ -1,6 +1,9 @@
 package check
 
-import "strings"
+import (
+	"net"
+	"strings"
+)
 
 // Role is what a server says about its place in replication.
 type Role struct {
@@ -30,4 +33,39 @@ func ParseReadOnly(s string) bool {
 		return false
 	}
 	return true
+}
+
+// readOnlyStatement reads the switches that refuse writes. MariaDB has no
+// super_read_only: newer versions put it into the values of read_only.
+func readOnlyStatement(g greeting) string {
+	if g.flavour == MariaDB {
+		return "SELECT @@global.read_only"
+	}
+	return "SELECT @@global.read_only, @@global.super_read_only"
+}
+
+// replicaStatement lists the replication channels, in the words of the version:
+// MySQL has the new ones since 8.0.22.
+func replicaStatement(g greeting) string {
+	switch {
+	case g.flavour == MariaDB:
+		return "SHOW ALL SLAVES STATUS"
+	case versionAtLeast(g.version, 8, 0, 22):
+		return "SHOW REPLICA STATUS"
+	}
+	return "SHOW SLAVE STATUS"
+}
+
+// readSource notes the source of the first channel that has one.
+func (r *Role) readSource(a *answer) {
+	for _, row := range a.rows {
+		if strings.HasPrefix(a.get(row, "Channel_Name"), "group_replication_") {
+			continue
+		}
+		r.Replica = true
+		host := a.get(row, "Source_Host", "Master_Host")
+		if r.Source == "" && host != "" {
+			r.Source = net.JoinHostPort(host, a.get(row, "Source_Port", "Master_Port"))
+		}
+	}
 }

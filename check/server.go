@@ -56,6 +56,12 @@ func (s Server) DriverConfig() (*mysql.Config, error) {
 		return nil, err
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
+	// The driver drops TLS from its shared configuration when it falls back to
+	// plain text; with a hook each connection gets a copy of its own.
+	hook := func(context.Context, *mysql.Config) error { return nil }
+	if err := c.Apply(mysql.BeforeConnect(hook)); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -83,11 +89,5 @@ func (s Server) driverConfig() (*mysql.Config, error) {
 	c.Logger = &mysql.NopLogger{}
 	c.TLS = tlsConfig
 	c.AllowFallbackToPlaintext = s.TLS.Effective() == TLSPreferred
-	// The driver drops TLS from its shared configuration when it falls back to
-	// plain text; with a hook each connection gets a copy of its own.
-	hook := func(context.Context, *mysql.Config) error { return nil }
-	if err := c.Apply(mysql.BeforeConnect(hook)); err != nil {
-		return nil, err
-	}
 	return c, nil
 }
