@@ -1,0 +1,412 @@
+package check_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"failwise/check"
+	"failwise/check/fakeserver"
+	"failwise/rules"
+)
+
+// onceThen plays the scripts one after the other, one a connection, and the
+// last for ever.
+func onceThen(scripts ...fakeserver.Script) fakeserver.Script {
+	n := 0
+	return func(c *fakeserver.Session) error {
+		s := scripts[min(n, len(scripts)-1)]
+		n++
+		return s(c)
+	}
+}
+
+// healthy serves any number of SELECT 1.
+func healthy(c *fakeserver.Session) error {
+	if err := c.Login(); err != nil {
+		return err
+	}
+	for {
+		if _, _, err := c.Command(); err != nil {
+			return err
+		}
+		if err := c.Rows(0, []string{"1"}, []string{"1"}); err != nil {
+			return err
+		}
+	}
+}
+
+func TestLostSessionGetsOneNewConnection(t *testing.T) {
+	lost := map[string]fakeserver.Script{
+		"killed": func(c *fakeserver.Session) error {
+			if err := c.Login(); err != nil {
+				return err
+			}
+			_, _, err := c.Command()
+			return err
+		},
+		"shut down": func(c *fakeserver.Session) error {
+			if err := c.Login(); err != nil {
+				return err
+			}
+			if _, _, err := c.Command(); err != nil {
+				return err
+			}
+			return c.Fail(serverError(1053, "Server shutdown in progress"))
+		},
+		"closed before the greeting": func(*fakeserver.Session) error { return nil },
+	}
+	for name, script := range lost {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fakeserver.NewScripted(onceThen(script, healthy))
+				defer f.Close()
+				p := prober(t, f, check.Connect, check.Options{})
+				defer p.Close()
+				r := p.Probe(t.Context())
+				want(t, r, rules.OK, rules.PhaseResults, 0)
+				if r.Retry == nil || f.Connections() != 2 {
+					t.Errorf("retry %v, %d connections", r.Retry, f.Connections())
+				}
+			})
+		})
+	}
+}
+
+func TestRetryStaysWithinTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.NewScripted(onceThen(func(c *fakeserver.Session) error {
+			return c.Wait(3 * time.Second)
+		}, func(c *fakeserver.Session) error {
+			return c.Wait(fakeserver.Never)
+		}))
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{})
+		defer p.Close()
+		r := p.Probe(t.Context())
+		want(t, r, rules.LoginResponseTimeout, rules.PhaseGreeting, 5*time.Second)
+	})
+}
+
+func TestHeldSessionIsUsedAgainAndReplacedOnceLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{})
+		defer f.Close()
+		p := prober(t, f, check.Select, check.Options{})
+		for range 3 {
+			want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 0)
+			time.Sleep(10 * time.Second)
+		}
+		if f.Connections() != 1 || f.Statements() != 3 {
+			t.Errorf("%d connections, %d statements, want 1 and 3", f.Connections(), f.Statements())
+		}
+		f.Disconnect()
+		r := p.Probe(t.Context())
+		want(t, r, rules.OK, rules.PhaseResults, 0)
+		if r.Retry == nil || f.Connections() != 2 {
+			t.Errorf("retry %v, %d connections", r.Retry, f.Connections())
+		}
+		f.Refuse(syscall.ECONNREFUSED)
+		f.Disconnect()
+		want(t, p.Probe(t.Context()), rules.SocketIOError, rules.PhaseConnect, 0)
+		f.Refuse(nil)
+		want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 0)
+		p.Close()
+		synctest.Wait()
+		if f.Quits() != 1 {
+			t.Errorf("%d sessions ended with COM_QUIT, want the last", f.Quits())
+		}
+	})
+}
+
+func TestConnectProbeEndsItsSessionWithQuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{})
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{})
+		for range 3 {
+			p.Probe(t.Context())
+		}
+		synctest.Wait()
+		if f.Connections() != 3 || f.Quits() != 3 || f.Statements() != 3 {
+			t.Errorf("%d connections, %d quits, %d statements, want 3 of each", f.Connections(), f.Quits(), f.Statements())
+		}
+	})
+}
+
+func TestOnePendingConnectionWhileTheGreetingIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		frozen := make(chan struct{})
+		f := fakeserver.NewScripted(func(c *fakeserver.Session) error {
+			<-frozen
+			return healthy(c)
+		})
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{Limits: check.Limits{Total: 3 * time.Second}})
+		defer p.Close()
+		for i := range 5 {
+			r := p.Probe(t.Context())
+			want(t, r, rules.LoginResponseTimeout, rules.PhaseGreeting, 3*time.Second)
+			if r.Pending != (i > 0) {
+				t.Errorf("probe %d: pending is %v", i, r.Pending)
+			}
+		}
+		if f.Connections() != 1 {
+			t.Errorf("%d connections, want the one that is pending", f.Connections())
+		}
+		close(frozen)
+		r := p.Probe(t.Context())
+		want(t, r, rules.OK, rules.PhaseResults, 0)
+		if f.Connections() != 1 || !r.Pending {
+			t.Errorf("the pending connection was not used in the end: %d connections", f.Connections())
+		}
+	})
+}
+
+func TestPendingConnectionIsRefreshedWithDoublingPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{GreetingDelay: fakeserver.Never})
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{Limits: check.Limits{Total: 2 * time.Second}})
+		defer p.Close()
+		for range 8 * 60 { // an hour and 20 minutes
+			p.Probe(t.Context())
+			time.Sleep(8 * time.Second)
+		}
+		// 30 s, 1, 2, 4 minutes, then every 8.
+		if n := f.Connections(); n < 13 || n > 15 {
+			t.Errorf("%d connections in 80 minutes, want about 14: 100 of them block this host", n)
+		}
+	})
+}
+
+func TestEndOfThePendingConnectionDecidesNothing(t *testing.T) {
+	silent := func(c *fakeserver.Session) error { return c.Wait(3500 * time.Millisecond) }
+	silentThenReset := func(c *fakeserver.Session) error {
+		if err := c.Wait(3500 * time.Millisecond); err != nil {
+			return err
+		}
+		return c.Reset()
+	}
+	greetsThenResets := func(c *fakeserver.Session) error {
+		if err := c.Wait(3500 * time.Millisecond); err != nil {
+			return err
+		}
+		if err := c.Greet("", ""); err != nil {
+			return err
+		}
+		return c.Reset()
+	}
+	refuses := func(c *fakeserver.Session) error {
+		if err := c.Wait(3500 * time.Millisecond); err != nil {
+			return err
+		}
+		return c.Fail(&fakeserver.Error{Number: 1040})
+	}
+	for name, script := range map[string]fakeserver.Script{
+		"closed": silent, "reset": silentThenReset, "greeted and reset": greetsThenResets, "1040": refuses,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fakeserver.NewScripted(onceThen(script, healthy))
+				defer f.Close()
+				p := prober(t, f, check.Connect, check.Options{Limits: check.Limits{Total: 3 * time.Second}})
+				defer p.Close()
+				want(t, p.Probe(t.Context()), rules.LoginResponseTimeout, rules.PhaseGreeting, 3*time.Second)
+				time.Sleep(7 * time.Second)
+				r := p.Probe(t.Context())
+				want(t, r, rules.OK, rules.PhaseResults, 0)
+				if r.Retry != nil {
+					t.Errorf("the one retry was spent on the pending connection: %v", r.Retry)
+				}
+			})
+		})
+	}
+}
+
+func TestHungInsertIsKeptAndReportedEachInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := fakeserver.Behaviour{WriteDelay: 60 * time.Second, State: "Waiting for global read lock"}
+		f := fakeserver.New(hang)
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{})
+		defer p.Close()
+		r := p.Probe(t.Context())
+		want(t, r, rules.WriteTimeout, rules.PhaseExecute, 4500*time.Millisecond)
+		for range 5 {
+			if r.SessionState != "Waiting for global read lock" || !strings.Contains(r.Message, r.SessionState) {
+				t.Errorf("state %q, message %q", r.SessionState, r.Message)
+			}
+			time.Sleep(5 * time.Second)
+			r = p.Probe(t.Context())
+			want(t, r, rules.WriteTimeout, rules.PhaseExecute, 0)
+		}
+		if f.Writes() != 1 {
+			t.Errorf("%d inserts were sent, want 1 until it returns", f.Writes())
+		}
+		f.Set(fakeserver.Behaviour{})
+		time.Sleep(60 * time.Second)
+		before := f.Connections()
+		want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 0)
+		if f.Writes() != 2 || f.Connections() != before {
+			t.Errorf("%d inserts, %d new connections, want a second insert on the same session", f.Writes(), f.Connections()-before)
+		}
+	})
+}
+
+func TestHungInsertDoesNotHideThatTheServerIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{WriteDelay: fakeserver.Never})
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{})
+		defer p.Close()
+		want(t, p.Probe(t.Context()), rules.WriteTimeout, rules.PhaseExecute, 4500*time.Millisecond)
+		f.Set(fakeserver.Behaviour{GreetingDelay: fakeserver.Never})
+		want(t, p.Probe(t.Context()), rules.LoginResponseTimeout, rules.PhaseGreeting, 5*time.Second)
+		f.Set(fakeserver.Behaviour{GreetingError: &fakeserver.Error{Number: 1040}})
+		f.Refuse(syscall.ECONNREFUSED)
+		f.Disconnect()
+		want(t, p.Probe(t.Context()), rules.SocketIOError, rules.PhaseConnect, 0)
+	})
+}
+
+func TestHungInsertWithoutASecondSessionIsStillAWriteTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{WriteDelay: fakeserver.Never})
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{})
+		defer p.Close()
+		p.Probe(t.Context())
+		f.Set(fakeserver.Behaviour{GreetingError: &fakeserver.Error{Number: 1040, Message: "Too many connections"}})
+		r := p.Probe(t.Context())
+		want(t, r, rules.WriteTimeout, rules.PhaseExecute, 0)
+		if !strings.Contains(r.Note, "1040") {
+			t.Errorf("note %q does not say why the state is not known", r.Note)
+		}
+	})
+}
+
+func TestInsertNeverWritesToAReplicaAndNoticesRoleChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{})
+		defer f.Close()
+		replica := false
+		p := prober(t, f, check.Insert, check.Options{Replica: func() bool { return replica }})
+		defer p.Close()
+		steps := []struct {
+			name    string
+			b       fakeserver.Behaviour
+			told    bool
+			outcome rules.Outcome
+			ran     check.Type
+			writes  int
+		}{
+			{name: "primary", outcome: rules.OK, ran: check.Insert, writes: 1},
+			{name: "writable replica", b: fakeserver.Behaviour{Source: "db2:3306"}, outcome: rules.OK, ran: check.Select, writes: 1},
+			{name: "replica", b: fakeserver.Behaviour{Source: "db2:3306", ReadOnly: "1"}, outcome: rules.OK, ran: check.Select, writes: 1},
+			{name: "fenced primary", b: fakeserver.Behaviour{ReadOnly: "ON"}, outcome: rules.ReadOnly, ran: check.Insert, writes: 1},
+			{name: "known as a replica", told: true, outcome: rules.OK, ran: check.Select, writes: 1},
+			{name: "primary again", outcome: rules.OK, ran: check.Insert, writes: 2},
+		}
+		for _, s := range steps {
+			f.Set(s.b)
+			replica = s.told
+			r := p.Probe(t.Context())
+			want(t, r, s.outcome, rules.PhaseResults, 0)
+			if r.Ran != s.ran || f.Writes() != s.writes || r.Role == nil {
+				t.Errorf("%s: ran %s, %d writes, role %v", s.name, r.Ran, f.Writes(), r.Role)
+			}
+			if s.b.Source != "" && !strings.Contains(r.Note, s.b.Source) {
+				t.Errorf("%s: note %q does not name the source", s.name, r.Note)
+			}
+		}
+		if f.Connections() != 1 {
+			t.Errorf("%d connections, want the held session throughout", f.Connections())
+		}
+	})
+}
+
+func TestInsertWithoutTheGrantToReadTheRoleReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.NewScripted(func(c *fakeserver.Session) error {
+			if err := c.Login(); err != nil {
+				return err
+			}
+			for {
+				_, text, err := c.Command()
+				if err != nil {
+					return err
+				}
+				switch {
+				case strings.HasPrefix(text, "SHOW"):
+					err = c.Fail(serverError(1227, "Access denied; you need REPLICATION CLIENT"))
+				case strings.HasPrefix(text, "SET"):
+					err = c.OK()
+				case strings.HasPrefix(text, "INSERT"):
+					t.Error("it wrote without knowing the role")
+					err = c.OK()
+				case strings.Contains(text, "read_only"):
+					err = c.Rows(0, []string{"a", "b"}, []string{"0", "0"})
+				default:
+					err = c.Rows(0, []string{"1"}, []string{"1"})
+				}
+				if err != nil {
+					return err
+				}
+			}
+		})
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{})
+		defer p.Close()
+		r := p.Probe(t.Context())
+		want(t, r, rules.OK, rules.PhaseResults, 0)
+		if r.Ran != check.Select || !strings.Contains(r.Note, "grant REPLICATION CLIENT to monitor") {
+			t.Errorf("ran %s, note %q", r.Ran, r.Note)
+		}
+	})
+}
+
+func TestCancelledProbeHasNoOutcome(t *testing.T) {
+	behaviours := map[string]fakeserver.Behaviour{
+		"greeting": {GreetingDelay: fakeserver.Never}, "login": {LoginDelay: fakeserver.Never},
+		"execute": {ExecuteDelay: fakeserver.Never}, "results": {ResultsDelay: fakeserver.Never}, "write": {WriteDelay: fakeserver.Never},
+	}
+	for name, b := range behaviours {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fakeserver.New(b)
+				defer f.Close()
+				p := prober(t, f, check.Insert, check.Options{})
+				defer p.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				if r := p.Probe(ctx); r.Outcome != rules.Undefined || r.Elapsed != time.Second {
+					t.Errorf("got %s after %s: %s", r.Outcome, r.Elapsed, r.Message)
+				}
+			})
+		})
+	}
+}
+
+func TestDeadlineOfTheContextIsTheBudgetsEnd(t *testing.T) {
+	phases := map[rules.Phase]fakeserver.Behaviour{
+		rules.PhaseGreeting: {GreetingDelay: fakeserver.Never}, rules.PhaseLogin: {LoginDelay: fakeserver.Never},
+		rules.PhaseExecute: {ExecuteDelay: fakeserver.Never}, rules.PhaseResults: {ResultsDelay: fakeserver.Never},
+	}
+	for phase, b := range phases {
+		t.Run(phase.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fakeserver.New(b)
+				defer f.Close()
+				p := prober(t, f, check.Connect, check.Options{})
+				defer p.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				want(t, p.Probe(ctx), rules.TimeoutOf(phase, false), phase, 2*time.Second)
+			})
+		})
+	}
+}
