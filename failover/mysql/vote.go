@@ -80,11 +80,16 @@ func (s *Session) Look(ctx context.Context, o VoteOptions) Ballot {
 
 func (s *Session) look(ctx context.Context, o VoteOptions, start time.Time) Ballot {
 	for {
-		c, err := s.channelWithHeartbeats(ctx, o.Channel)
+		c, err := s.channel(ctx, "read replica status", o.Channel)
 		if err != nil {
 			return Ballot{Evidence: err.Error()}
 		}
 		connected := c.IO == ThreadYes || c.IO == ThreadPreparing
+		if connected && time.Since(start) >= settleFor {
+			if c, err = s.channelWithHeartbeats(ctx, o.Channel); err != nil {
+				return Ballot{Evidence: err.Error()}
+			}
+		}
 		switch {
 		case connected && time.Since(start) < settleFor:
 			if !pause(ctx, 2*time.Millisecond) {

@@ -1,0 +1,251 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+
+	"failwise/failover/mysql"
+)
+
+// Finding is one thing that is not as it should be.
+type Finding struct {
+	// Rule is the name of the rule that found it.
+	Rule string `json:"rule"`
+	// Node is the node it is about; empty for the cluster.
+	Node string `json:"node,omitempty"`
+	Text string `json:"text"`
+	// Fix is what would mend it.
+	Fix string `json:"fix"`
+	// Holds tells that nothing may be promoted while this stands.
+	Holds bool `json:"holds"`
+}
+
+// findingRule is one row of the diagnosis.
+type findingRule struct {
+	name  string
+	holds bool
+	// finds gives node and text of each finding, fix the way out.
+	finds func(judgement) []about
+	fix   string
+}
+
+type about struct{ node, text string }
+
+func (r findingRule) find(j judgement) []Finding {
+	var list []Finding
+	for _, a := range r.finds(j) {
+		list = append(list, Finding{Rule: r.name, Node: a.node, Text: a.text, Fix: r.fix, Holds: r.holds})
+	}
+	return list
+}
+
+// eachNode makes a finder of a question about every node; an empty answer finds nothing.
+func eachNode(text func(judgement, Node) string) func(judgement) []about {
+	return func(j judgement) []about {
+		var list []about
+		for _, n := range j.Nodes {
+			if s := text(j, n); s != "" {
+				list = append(list, about{n.Name, s})
+			}
+		}
+		return list
+	}
+}
+
+// findingRules is the diagnosis, in the order of its report.
+var findingRules = []findingRule{
+	{name: "two_primaries", holds: true, finds: twoPrimaries,
+		fix: "decide which one is right, set the other read_only and attach it with `failwise recover`"},
+	{name: "ring", holds: true, finds: ring,
+		fix: "stop replication on the node that should be primary (RESET REPLICA ALL) and set the others read_only"},
+	{name: "unproven_primary", holds: true, finds: unprovenPrimary,
+		fix: "start the watcher while the primary lives, make a majority of the nodes reachable, or use `failwise failover`"},
+	{name: "no_primary", holds: true, finds: noPrimary,
+		fix: "attach the replicas to the primary, or correct the configured nodes"},
+	{name: "duplicate_identity", holds: true, finds: duplicateIdentity,
+		fix: "give each server its own server_id, and its own auto.cnf on MySQL"},
+	{name: "mixed_flavours", holds: true, finds: mixedFlavours,
+		fix: "configure MySQL and MariaDB as two clusters"},
+	{name: "unreadable", finds: eachNode(func(_ judgement, n Node) string { return n.Error }),
+		fix: "see `failwise check connect` for the node"},
+	{name: "unknown_channels", finds: eachNode(unknownChannels),
+		fix: "grant the acting user what `failwise doctor` prints, or look at the server's disk"},
+	{name: "writable_replica", finds: eachNode(writableReplica),
+		fix: "SET GLOBAL read_only=ON there, and start it read-only (read_only in its option file)"},
+	{name: "read_only_primary", finds: eachNode(readOnlyPrimary),
+		fix: "find out who set it, then SET GLOBAL read_only=OFF"},
+	{name: "stranger", finds: eachNode(stranger),
+		fix: "add that source to the configured nodes, or correct the replica's source"},
+	{name: "chain", finds: eachNode(chain),
+		fix: "attach it to the primary, or leave it: it cannot be promoted and is not repointed"},
+	{name: "detached", finds: eachNode(detached),
+		fix: "attach it with `failwise recover`"},
+	{name: "several_sources", finds: eachNode(severalSources),
+		fix: "keep one channel on nodes that may be promoted"},
+	{name: "io_stopped", finds: eachNode(ioStopped),
+		fix: "see the server's Last_IO_Error, then START REPLICA IO_THREAD"},
+	{name: "sql_stopped", finds: eachNode(sqlStopped),
+		fix: "see the server's Last_SQL_Error, mend it, then START REPLICA SQL_THREAD before anything stops the IO thread"},
+	{name: "no_gtid", finds: eachNode(noGTID),
+		fix: "use GTIDs: gtid_mode=ON with SOURCE_AUTO_POSITION=1, on MariaDB MASTER_USE_GTID=slave_pos"},
+}
+
+func twoPrimaries(j judgement) []about {
+	if len(j.roots) < 2 {
+		return nil
+	}
+	return []about{{"", "several nodes follow no other and are followed: " + strings.Join(j.roots, ", ")}}
+}
+
+func ring(j judgement) []about {
+	source := map[string]string{}
+	for _, n := range j.Nodes {
+		if len(n.Follows()) > 0 {
+			source[n.Name] = n.Follows()[0]
+		}
+	}
+	for _, n := range j.Nodes {
+		path := []string{n.Name}
+		for at := source[n.Name]; at != "" && len(path) <= len(j.Nodes); at = source[at] {
+			if at == n.Name {
+				return []about{{"", "the nodes follow each other in a ring: " + strings.Join(append(path, at), " → ")}}
+			}
+			path = append(path, at)
+		}
+	}
+	return nil
+}
+
+func unprovenPrimary(j judgement) []about {
+	if j.Primary != "" || len(j.roots) > 0 || len(j.dead) == 0 {
+		return nil
+	}
+	if len(j.dead) > 1 {
+		return []about{{"", "replicas follow several nodes that cannot be read: " + strings.Join(j.dead, ", ")}}
+	}
+	return []about{{j.dead[0], "it cannot be read, was never seen as the primary, and not every reachable node of a majority follows it"}}
+}
+
+func noPrimary(j judgement) []about {
+	if j.Primary != "" || len(j.roots) > 0 || len(j.dead) > 0 || len(ring(j)) > 0 {
+		return nil
+	}
+	return []about{{"", "no node is followed by the others"}}
+}
+
+func duplicateIdentity(j judgement) []about {
+	var list []about
+	for i, a := range j.Nodes {
+		for _, b := range j.Nodes[i+1:] {
+			if !a.Readable() || !b.Readable() {
+				continue
+			}
+			if a.Status.Identity() == b.Status.Identity() || a.Status.ServerID == b.Status.ServerID {
+				list = append(list, about{b.Name, fmt.Sprintf("it has the identity of %s: server_id %d", a.Name, b.Status.ServerID)})
+			}
+		}
+	}
+	return list
+}
+
+func mixedFlavours(j judgement) []about {
+	var first Node
+	for _, n := range j.Nodes {
+		switch {
+		case !n.Readable():
+		case first.Name == "":
+			first = n
+		case n.Status.Version.Flavour != first.Status.Version.Flavour:
+			return []about{{n.Name, fmt.Sprintf("it is %s while %s is %s", n.Status.Version, first.Name, first.Status.Version)}}
+		}
+	}
+	return nil
+}
+
+func unknownChannels(_ judgement, n Node) string {
+	if _, known := n.channels(); known || !n.Readable() {
+		return ""
+	}
+	return "whom it follows is unknown: " + strings.Join(n.Status.Unknown, "; ")
+}
+
+func writableReplica(j judgement, n Node) string {
+	if j.Primary == "" || n.Name == j.Primary || !n.Readable() || !n.Status.Writable() {
+		return ""
+	}
+	return "it is writable although " + j.Primary + " is the primary"
+}
+
+func readOnlyPrimary(j judgement, n Node) string {
+	if n.Name != j.Primary || !n.Readable() || n.Status.Writable() {
+		return ""
+	}
+	return "it is the primary and read-only"
+}
+
+func stranger(_ judgement, n Node) string {
+	if len(n.Strangers()) == 0 {
+		return ""
+	}
+	return "it follows " + strings.Join(n.Strangers(), ", ") + ", which is not configured"
+}
+
+func chain(j judgement, n Node) string {
+	for _, source := range n.Follows() {
+		if j.Primary != "" && source != j.Primary && n.Name != j.Primary {
+			return "it follows " + source + ", not the primary"
+		}
+	}
+	return ""
+}
+
+func detached(j judgement, n Node) string {
+	_, known := n.channels()
+	if j.Primary == "" || n.Name == j.Primary || !known || len(n.Follows())+len(n.Strangers()) > 0 {
+		return ""
+	}
+	return "it follows nobody"
+}
+
+func severalSources(_ judgement, n Node) string {
+	if len(n.Follows())+len(n.Strangers()) < 2 {
+		return ""
+	}
+	return "it follows several sources: " + strings.Join(append(n.Follows(), n.Strangers()...), ", ")
+}
+
+func ioStopped(j judgement, n Node) string {
+	for _, c := range channelsOf(n) {
+		if c.IO == mysql.ThreadYes || c.IO == mysql.ThreadPreparing || j.PrimaryDead {
+			continue
+		}
+		return fmt.Sprintf("its IO thread is not connected: %s, error %d", c.IO, c.IOErrno)
+	}
+	return ""
+}
+
+func sqlStopped(_ judgement, n Node) string {
+	for _, c := range channelsOf(n) {
+		if c.SQL != mysql.ThreadYes {
+			return fmt.Sprintf("its SQL thread is stopped, error %d", c.SQLErrno)
+		}
+	}
+	return ""
+}
+
+func noGTID(_ judgement, n Node) string {
+	if n.Readable() && n.Status.GTIDMode != "ON" {
+		return "gtid_mode is " + n.Status.GTIDMode
+	}
+	for _, c := range channelsOf(n) {
+		if !c.AutoPosition {
+			return "its channel does not use GTIDs"
+		}
+	}
+	return ""
+}
+
+func channelsOf(n Node) []mysql.Channel {
+	channels, _ := n.channels()
+	return channels
+}

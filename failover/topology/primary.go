@@ -1,0 +1,90 @@
+package topology
+
+import "slices"
+
+// judgement is a topology while it is being made.
+type judgement struct {
+	*Topology
+	memory Memory
+	// roots are readable nodes that follow no configured node and are followed.
+	roots []string
+	// dead are unreadable nodes that readable nodes follow.
+	dead []string
+}
+
+// findPrimary sets Primary where it is certain.
+func (j *judgement) findPrimary() {
+	for _, n := range j.Nodes {
+		followed := len(j.Followers(n.Name)) > 0
+		_, known := n.channels()
+		switch {
+		case !followed:
+		case !n.Readable():
+			j.dead = append(j.dead, n.Name)
+		case known && len(n.Follows()) == 0:
+			j.roots = append(j.roots, n.Name)
+		}
+	}
+	switch {
+	case len(j.roots) == 1:
+		j.Primary = j.roots[0]
+	case len(j.roots) > 1:
+	case len(j.dead) == 1 && j.deadIsCertain(j.dead[0]):
+		j.Primary = j.dead[0]
+	case len(j.dead) == 0:
+		j.Primary = j.unfollowedPrimary()
+	}
+}
+
+// deadIsCertain tells whether an unreadable node may be taken for the primary:
+// it is the remembered one, or a majority of all nodes can be read and every
+// replica among them follows it. In either case nobody follows anyone else.
+func (j *judgement) deadIsCertain(name string) bool {
+	readable := 0
+	for _, n := range j.Nodes {
+		if !n.Readable() {
+			continue
+		}
+		readable++
+		if _, known := n.channels(); !known && j.memory.Primary != name {
+			return false
+		}
+		for _, source := range n.Follows() {
+			if source != name {
+				return false
+			}
+		}
+		if len(n.Follows()) == 0 && j.memory.Primary != name {
+			return false
+		}
+	}
+	return j.memory.Primary == name || 2*readable > len(j.Nodes)
+}
+
+// unfollowedPrimary is the primary of a cluster in which nobody follows
+// anyone: the only node there is, or the remembered one if it lives and is the
+// only writable node, or if nothing at all can be read.
+func (j *judgement) unfollowedPrimary() string {
+	if len(j.Nodes) == 1 && len(j.Nodes[0].Strangers()) == 0 {
+		return j.Nodes[0].Name
+	}
+	readable, writable := 0, []string{}
+	for _, n := range j.Nodes {
+		if n.Readable() {
+			readable++
+			if n.Status.Writable() && len(n.Strangers()) == 0 {
+				writable = append(writable, n.Name)
+			}
+		}
+	}
+	i := slices.IndexFunc(j.Nodes, func(n Node) bool { return n.Name == j.memory.Primary })
+	switch {
+	case i < 0:
+		return ""
+	case readable == 0:
+		return j.memory.Primary
+	case len(writable) == 1 && writable[0] == j.memory.Primary && len(j.Nodes[i].Follows()) == 0:
+		return j.memory.Primary
+	}
+	return ""
+}
