@@ -25,7 +25,7 @@
 //     it.
 //  4. Tell the running plan, by Env.OldOnline, when the old primary is seen online.
 //  5. Act on the Result also when there is an error: the new primary may be open.
-//     Nodes in Result.Unpointed are to be tried again with Repoint.
+//     Nodes in Result.Unpointed are to be tried again with RepointNode.
 //
 // Vocabulary: the candidate is the replica to be opened, siblings are the other
 // replicas, the claim is the intent written down before anything is done.

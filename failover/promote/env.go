@@ -32,7 +32,7 @@ type Env struct {
 	// Nodes are all configured nodes in their written order, the old primary among
 	// them.
 	Nodes []Node
-	// Choose picks the candidate from final readings; see package topology.
+	// Choose picks the candidate from final readings: Contest.Choose.
 	Choose Chooser
 	// Watcher is this watcher's number: the id of its heartbeat row.
 	Watcher uint64
@@ -87,12 +87,25 @@ type Choice struct {
 // Rejection is a replica that may not be promoted.
 type Rejection struct {
 	Node string `json:"node"`
+	Rule string `json:"rule"`
 	Why  string `json:"why"`
+	Fix  string `json:"fix,omitempty"`
+}
+
+// Question is what a Chooser is asked.
+type Question struct {
+	OldPrimary string
+	// Fallen are nodes that were opened by this plan and died before their first
+	// write was proved: replicas may follow one of them instead of the old primary.
+	Fallen   []string
+	Readings []Reading
+	// Seen is the old primary at its last good look.
+	Seen Seen
 }
 
 // Chooser picks candidates. An error means that none may be promoted and says
 // why, for example that histories have diverged.
-type Chooser func(readings []Reading) (Choice, error)
+type Chooser func(Question) (Choice, error)
 
 // Log is the promotion log: a journal.PromotionLog, or what stands in for it.
 type Log interface {
@@ -111,8 +124,10 @@ type Account struct {
 type Seen struct {
 	// Progress is what it had executed; empty when it was never read.
 	Progress gtid.Progress
-	// SemiSync is true when its semi-sync source side was on and in sync.
-	SemiSync bool
+	// SemiSyncEnabled is true when its semi-sync source side was switched on,
+	// SemiSync when it was in sync as well.
+	SemiSyncEnabled bool
+	SemiSync        bool
 	// SemiSyncReplicas and WaitCount are how many replicas acknowledged and how many
 	// it waited for.
 	SemiSyncReplicas int

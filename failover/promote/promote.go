@@ -41,9 +41,6 @@ func PlanRecover(ctx context.Context, env Env, req RecoverRequest) (Plan, error)
 	return Plan{}, errUnbuilt
 }
 
-// Execute runs a plan to its end. The Result is complete also with an error.
-func Execute(ctx context.Context, env Env, plan Plan) (Result, error) { return Result{}, errUnbuilt }
-
 // Failover plans and executes a failover.
 func Failover(ctx context.Context, env Env, req FailoverRequest) (Result, error) {
 	plan, err := PlanFailover(ctx, env, req)
@@ -77,10 +74,6 @@ func Recover(ctx context.Context, env Env, req RecoverRequest) (Result, error) {
 func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (Result, error) {
 	return Result{}, errUnbuilt
 }
-
-// Repoint makes a replica follow the primary, keeping its channel's options: for
-// nodes that a plan had to leave behind.
-func Repoint(ctx context.Context, env Env, node, primary string) NodeResult { return NodeResult{} }
 
 // FenceReturned makes a node that is not the primary read-only and ends its
 // clients' sessions: a shunned old primary that came back, or a writable replica

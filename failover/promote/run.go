@@ -22,6 +22,10 @@ type run struct {
 	state  state
 	result Result
 
+	// repoints are the siblings' repoints once begun; stopRepoints gives them up.
+	repoints     map[string]*repointing
+	stopRepoints context.CancelFunc
+
 	tell  sync.Mutex // one Progress call at a time
 	later sync.WaitGroup
 }
@@ -50,7 +54,9 @@ func (noLog) Finish(context.Context, time.Time, string, string) error { return n
 // do runs one step: it writes the intent, tells the display, bounds the time and
 // notes how it ended. f returns what came of it in words.
 func (r *run) do(ctx context.Context, name StepName, target string, limit time.Duration, f func(context.Context) (string, error)) error {
-	if err := ctx.Err(); err != nil && !r.state.Opened {
+	if r.state.Opened {
+		ctx = context.WithoutCancel(ctx)
+	} else if err := ctx.Err(); err != nil {
 		return &StepError{Step: name, Target: target, Err: fmt.Errorf("stopped: %w", err)}
 	}
 	r.write(ctx, journal.StepBegin, name, target, "")

@@ -39,12 +39,12 @@ func ParseRequirement(s string) (Requirement, error) {
 // OnTimeout says what happens when a candidate does not catch up in time.
 type OnTimeout uint8
 
-// Next tries the next candidate, Abort undoes and holds, Promote opens the
+// NextCandidate tries the next one, AbortPlan undoes and holds, PromoteAnyway opens the
 // candidate without what it has not applied and says what that is.
 const (
-	Next OnTimeout = iota
-	Abort
-	Promote
+	NextCandidate OnTimeout = iota
+	AbortPlan
+	PromoteAnyway
 )
 
 var onTimeoutNames = [...]string{"next", "abort", "promote"}
@@ -59,14 +59,14 @@ func (o OnTimeout) String() string {
 // ParseOnTimeout is the inverse of String; the empty string is next.
 func ParseOnTimeout(s string) (OnTimeout, error) {
 	if s == "" {
-		return Next, nil
+		return NextCandidate, nil
 	}
 	for i, name := range onTimeoutNames {
 		if s == name {
 			return OnTimeout(i), nil
 		}
 	}
-	return Next, fmt.Errorf("catch_up.on_timeout %q: not next, abort or promote", s)
+	return NextCandidate, fmt.Errorf("catch_up.on_timeout %q: not next, abort or promote", s)
 }
 
 // Settings are a cluster's choices for its plans. Zero limits take the default
@@ -82,9 +82,9 @@ type Settings struct {
 	Verify           time.Duration // threads run and the proving write arrives; 30 s
 	Block            time.Duration // switch: writes blocked until the candidate has all; 10 s
 	// MaxLost is the number of transactions known to be lost above which nothing
-	// is opened; below 0 there is no limit. It counts what the primary was seen to
-	// have executed and the candidate has not received.
-	MaxLost int64
+	// is opened; nil is no limit. It counts what the primary was seen to have
+	// executed and the candidate has not received.
+	MaxLost *uint64
 	// MaxLag is the lag above which a switch is refused in preflight; 10 s.
 	MaxLag time.Duration
 	// LongTransaction is the age of a transaction on the primary above which a

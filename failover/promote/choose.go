@@ -1,0 +1,148 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"failwise/failover/gtid"
+)
+
+// chosen is the candidate and what is known about it and its siblings.
+type chosen struct {
+	node     *Node
+	reading  Reading
+	advanced *Reading // another node that has more; nil when the candidate has all
+}
+
+// choose settles the candidate on final positions, and the loss report.
+func (r *run) choose(ctx context.Context, readings []Reading) (chosen, error) {
+	var picked chosen
+	// Nothing on any server changes here, so nothing is written to the log first.
+	r.report(Progress{Step: Choose, State: StepBegun})
+	words, err := func() (string, error) {
+		choice, err := r.env.Choose(Question{OldPrimary: r.plan.OldPrimary, Fallen: r.state.Fallen, Readings: readings, Seen: r.env.Seen})
+		if err != nil {
+			return "", err
+		}
+		name, err := r.pick(choice)
+		if err != nil {
+			return "", err
+		}
+		picked.node = r.nodes[name]
+		if picked.node == nil {
+			return "", fmt.Errorf("%s is not a configured node", name)
+		}
+		i := slices.IndexFunc(readings, func(x Reading) bool { return x.Node == name })
+		if i < 0 {
+			return "", fmt.Errorf("%s was not read", name)
+		}
+		picked.reading = readings[i]
+		if j := slices.IndexFunc(readings, func(x Reading) bool { return x.Node == choice.Advanced && x.Err == nil }); j >= 0 && j != i {
+			if !picked.reading.Status.Progress().Contains(readings[j].Status.Progress(), r.env.Seen.Progress.Executed) {
+				picked.advanced = &readings[j]
+			}
+		}
+		loss := r.lossReport(picked, readings)
+		r.update(func(s *state) { s.Loss = loss })
+		if limit := r.env.MaxLost; limit != nil && loss.Count > *limit {
+			return "", fmt.Errorf("%w: %d, at most %d are allowed: %s", ErrTooMuchLoss, loss.Count, *limit, loss.Known)
+		}
+		plan := r.env.withCandidate(ctx, *r.plan, name)
+		r.update(func(s *state) { s.Plan = plan })
+		return describeChoice(picked, choice, loss), nil
+	}()
+	if err != nil {
+		err = &StepError{Step: Choose, Err: err, Opened: r.state.Opened}
+		r.report(Progress{Step: Choose, State: StepFailed, Err: err})
+		return picked, err
+	}
+	r.report(Progress{Step: Choose, Target: picked.node.Name, State: StepDone, Result: words})
+	return picked, nil
+}
+
+// pick is the first eligible node that has not failed yet, or the one asked for.
+func (r *run) pick(choice Choice) (string, error) {
+	if to := r.plan.To; to != "" && len(r.state.Tried) == 0 {
+		if slices.Contains(choice.Order, to) {
+			return to, nil
+		}
+		for _, rejected := range choice.Rejected {
+			if rejected.Node == to {
+				return "", fmt.Errorf("%w: %s: %s", ErrNoCandidate, to, rejected.Why)
+			}
+		}
+		return "", fmt.Errorf("%w: %s is not among the replicas", ErrNoCandidate, to)
+	}
+	for _, name := range choice.Order {
+		if !r.state.tried(name) {
+			return name, nil
+		}
+	}
+	var why []string
+	for _, t := range r.state.Tried {
+		why = append(why, t.Node+": "+t.Why)
+	}
+	for _, rejected := range choice.Rejected {
+		if !r.state.tried(rejected.Node) {
+			why = append(why, rejected.Node+": "+rejected.Why)
+		}
+	}
+	if len(why) == 0 {
+		return "", ErrNoCandidate
+	}
+	return "", fmt.Errorf("%w: %s", ErrNoCandidate, strings.Join(why, "; "))
+}
+
+// lossReport compares what the old primary was last seen to have with what the
+// candidate has or will get, and says what "no loss" rests on.
+func (r *run) lossReport(picked chosen, readings []Reading) Loss {
+	seen := r.env.Seen
+	have := picked.reading.Status.Progress()
+	if picked.advanced != nil {
+		have = picked.advanced.Status.Progress()
+	}
+	var lost gtid.Set
+	if !seen.Progress.IsEmpty() {
+		lost = have.Lacks(seen.Progress.ExecutedOnly(), seen.Progress.Executed)
+	}
+	loss := Loss{Known: lost.String(), Count: lost.Count(), SemiSync: seen.SemiSync}
+	reachable := 0
+	for _, reading := range readings {
+		semi, known := reading.Status.SemiSync.Get()
+		if reading.Err == nil && known && semi.ReplicaEnabled {
+			reachable++
+		}
+	}
+	needed := seen.SemiSyncReplicas - max(seen.WaitCount, 1) + 1
+	switch {
+	case !seen.SemiSync:
+		loss.Why = "semi-sync was not in sync at the last good look: what the primary acknowledged alone may be lost"
+	case reachable < needed:
+		loss.Why = fmt.Sprintf("only %d of at least %d semi-sync replicas are reachable: an acknowledged transaction may be on one of the others", reachable, needed)
+	default:
+		loss.NoLoss = true
+		loss.Why = fmt.Sprintf("semi-sync was in sync and %d of at least %d semi-sync replicas are reachable", reachable, needed)
+	}
+	return loss
+}
+
+func describeChoice(picked chosen, choice Choice, loss Loss) string {
+	words := picked.node.Name
+	if picked.advanced != nil {
+		words += ", after catching up from " + picked.advanced.Node
+	}
+	switch {
+	case loss.Count > 0:
+		words += fmt.Sprintf("; %d known lost transactions: %s", loss.Count, loss.Known)
+	case loss.NoLoss:
+		words += "; no loss: " + loss.Why
+	default:
+		words += "; no known loss, but " + loss.Why
+	}
+	for _, rejected := range choice.Rejected {
+		words += fmt.Sprintf("; not %s: %s", rejected.Node, rejected.Why)
+	}
+	return words
+}

@@ -1,0 +1,121 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"failwise/failover/hooks"
+)
+
+// failover runs the steps of a failover. A candidate that fails before it is
+// opened gives way to the next one; so does one that is lost before its first
+// write was proved, and is then fenced like the old primary.
+func (r *run) failover(ctx context.Context) error {
+	readings, err := r.starve(ctx)
+	if err != nil {
+		return err
+	}
+	picked, err := r.choose(ctx, readings)
+	if err != nil {
+		return err
+	}
+	if err := r.fenceOld(ctx); err != nil {
+		return err
+	}
+	for {
+		err := r.promote(ctx, picked)
+		if err == nil {
+			break
+		}
+		if !r.giveUp(ctx, picked.node, err) {
+			return err
+		}
+		if readings, err = r.starve(ctx); err != nil {
+			return err
+		}
+		if picked, err = r.choose(ctx, readings); err != nil {
+			return err
+		}
+		if len(r.state.Fallen) > 0 {
+			if err := r.fenceOld(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	r.settle(ctx, picked.node)
+	return r.finish(ctx)
+}
+
+// promote takes one candidate from its received transactions to its first write.
+func (r *run) promote(ctx context.Context, picked chosen) error {
+	if err := r.catchUp(ctx, picked); err != nil {
+		return err
+	}
+	if err := r.refence(ctx); err != nil {
+		return err
+	}
+	if err := r.prepare(ctx, picked); err != nil {
+		return err
+	}
+	if err := r.open(ctx, picked.node); err != nil {
+		return err
+	}
+	err := r.prove(ctx, picked.node)
+	if err != nil && !errors.Is(err, errFallen) {
+		// The node is open; that its heartbeat table refuses a row does not close it.
+		r.warn(fmt.Sprintf("the proving write failed: %v", err))
+		return nil
+	}
+	return err
+}
+
+// giveUp decides whether the next candidate may be tried after this one failed,
+// and takes back what was done to the siblings for its sake.
+func (r *run) giveUp(ctx context.Context, n *Node, err error) bool {
+	var candidate errCandidate
+	fallen := errors.Is(err, errFallen)
+	if !fallen && !errors.As(err, &candidate) {
+		return false
+	}
+	if ctx.Err() != nil && !r.state.Opened {
+		return false
+	}
+	r.cancelRepointing()
+	if !fallen {
+		r.undoCandidate(ctx)
+	}
+	r.update(func(s *state) {
+		s.Tried = append(s.Tried, tried{Node: n.Name, Why: err.Error()})
+		if fallen {
+			s.Fallen = append(s.Fallen, n.Name)
+		}
+		s.Prepared, s.Detour, s.SemiSync, s.SemiSyncLater = "", "", false, false
+		s.Repointed = nil
+	})
+	r.repoints, r.stopRepoints = nil, nil
+	r.note(Choose, n.Name, "gives way to the next candidate: "+err.Error())
+	return true
+}
+
+// finish is the last step: the finished hook; the log is closed by end.
+func (r *run) finish(ctx context.Context) error {
+	return r.do(ctx, Finish, "", 0, func(ctx context.Context) (string, error) {
+		r.fire(ctx, hooks.Finished, "")
+		left := r.pendingNodes()
+		if len(left) > 0 {
+			return fmt.Sprintf("%s is primary; still to be repointed: %v", r.plan.Candidate, left), nil
+		}
+		return r.plan.Candidate + " is primary", nil
+	})
+}
+
+func (r *run) pendingNodes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for _, n := range r.result.Unpointed() {
+		names = append(names, n.Node)
+	}
+	return names
+}

@@ -1,0 +1,220 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"failwise/failover/hooks"
+	"failwise/failover/mysql"
+)
+
+const (
+	// headStart is how long the flags before may take to be read before the fence is
+	// sent anyway: on a hung server nothing is answered, and a fence that takes
+	// effect when it thaws is worth more than the knowledge.
+	headStart = 100 * time.Millisecond
+	// killAgain is the pause between rounds of ending client sessions while
+	// read_only still waits for running writes.
+	killAgain = 50 * time.Millisecond
+	// semiSyncAfter is how long MySQL's super_read_only may wait for killed commits
+	// before semi-sync is switched off: a commit that waits for an acknowledgement
+	// holds it up, and its client must be gone before that commit is let through.
+	semiSyncAfter = 300 * time.Millisecond
+)
+
+// fenceOld fences the old primary and every node that fell during this plan, and
+// asks the hook. It fails where proof is required and there is none.
+func (r *run) fenceOld(ctx context.Context) error {
+	targets := append([]string{r.plan.OldPrimary}, r.state.Fallen...)
+	return r.do(ctx, Fence, r.plan.OldPrimary, 0, func(ctx context.Context) (string, error) {
+		var old fenceRecord
+		var mu sync.Mutex
+		r.each(targets, func(n *Node) error {
+			record := r.fenceNode(ctx, n)
+			mu.Lock()
+			defer mu.Unlock()
+			if n.Name == r.plan.OldPrimary {
+				old = record
+			} else {
+				r.note(Fence, n.Name, record.State.String()+": "+record.Why)
+			}
+			return nil
+		})
+		r.update(func(s *state) { s.Fence = old.over(s.Fence) })
+		if r.env.Hooks.Has(hooks.Fence) {
+			report := r.env.Hooks.Fire(ctx, r.call(hooks.Fence, ""))
+			if err := report.Err(); err != nil {
+				r.warn(err.Error())
+			}
+			if report.Aborts {
+				return "", fmt.Errorf("%w: %w", ErrHook, report.Err())
+			}
+			if report.Proof {
+				r.update(func(s *state) {
+					s.Fence.State, s.Fence.Why = FenceProved, "the fence hook ended with status 0; by SQL: "+s.Fence.Why
+				})
+			}
+		}
+		fence := r.state.Fence
+		if fence.State != FenceProved && r.env.FenceRequire == RequireProof {
+			return "", fmt.Errorf("%w, and proof is required: %s: %s", ErrNotFenced, fence.State, fence.Why)
+		}
+		return fence.State.String() + ": " + fence.Why, nil
+	})
+}
+
+// over keeps what is known from an earlier look at the flags before.
+func (f fenceRecord) over(earlier fenceRecord) fenceRecord {
+	if earlier.Known {
+		f.Known, f.ReadOnly, f.SuperReadOnly, f.Offline = true, earlier.ReadOnly, earlier.SuperReadOnly, earlier.Offline
+	}
+	f.SemiSync = f.SemiSync || earlier.SemiSync
+	f.Locked = f.Locked || earlier.Locked
+	return f
+}
+
+// fenceNode makes one server refuse writes: read_only from one session while the
+// clients' sessions are ended from another, since each waits for the other.
+func (r *run) fenceNode(ctx context.Context, n *Node) fenceRecord {
+	second, done := n.second()
+	defer done()
+	return fence(ctx, n.Session, second, r.env.Fence)
+}
+
+// second is the node's second session, and what to do when it is not needed any more.
+func (n *Node) second() (*mysql.Session, func()) {
+	if n.Second != nil {
+		return n.Second, func() {}
+	}
+	s := n.Session.Sibling()
+	return s, func() { _ = s.Close() }
+}
+
+// fence works within limit. first is left alone when its statement is pending:
+// the statement may still take effect, and its session must stay open for that.
+func fence(ctx context.Context, first, second *mysql.Session, limit time.Duration) (record fenceRecord) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	flags := make(chan error, 1)
+	var before mysql.Flags
+	go func() {
+		f, err := second.ReadFlags(ctx)
+		before = f
+		flags <- err
+	}()
+	timer := time.NewTimer(headStart)
+	defer timer.Stop()
+	asked := true
+	select {
+	case err := <-flags:
+		asked = false
+		if unreachable(err) {
+			return fenceRecord{State: FenceUnreachable, Why: err.Error()}
+		}
+		if err == nil {
+			record.Known = true
+			record.ReadOnly, record.SuperReadOnly, record.Offline = !before.ReadOnly.Writable(), before.SuperReadOnly, before.OfflineMode
+		}
+	case <-timer.C:
+	}
+	set := make(chan error, 1)
+	go func() { set <- first.SetReadOnlyFirmly(ctx) }()
+	if asked {
+		if err := <-flags; err != nil {
+			return pendingOr(record, err, <-set)
+		}
+	}
+	version, err := second.Version(ctx)
+	if err != nil {
+		return pendingOr(record, err, <-set)
+	}
+	if version.Flavour == mysql.MySQL {
+		if err := second.SetOfflineMode(ctx, true); err != nil && mysql.Number(err) == 0 {
+			return pendingOr(record, err, <-set)
+		}
+	}
+	setErr, killErr := endClients(ctx, first, second, version.Flavour, set, &record)
+	now, err := second.ReadFlags(ctx)
+	switch {
+	case err != nil:
+		return pendingOr(record, err, setErr)
+	case now.Fenced(version.Flavour):
+		record.State, record.Why = FenceProved, "read_only was read back as "+now.ReadOnly.String()
+		if version.Flavour == mysql.MySQL {
+			record.Why = "super_read_only was read back as ON"
+		}
+		if killErr != nil {
+			record.Why += fmt.Sprintf(" (not all sessions could be ended: %v)", killErr)
+		}
+	case errors.Is(setErr, mysql.ErrPending):
+		record.State, record.Why = FencePending, "read_only is still waiting for running writes"
+	default:
+		record.State, record.Why = FenceFailed, fmt.Sprintf("read_only is still off: %v", setErr)
+	}
+	return record
+}
+
+// endClients ends the clients' sessions again and again until read_only is set
+// or the time is over. It gives the setting's own result.
+func endClients(ctx context.Context, first, second *mysql.Session, flavour mysql.Flavour, set <-chan error, record *fenceRecord) (setErr, killErr error) {
+	begun := time.Now()
+	semiSyncOff := false
+	ticker := time.NewTicker(killAgain)
+	defer ticker.Stop()
+	for {
+		_, killErr = second.KillClients(ctx, first.ConnectionID())
+		select {
+		case setErr = <-set:
+			// One more round: who logged in before the flag took effect.
+			if setErr == nil {
+				_, killErr = second.KillClients(ctx, first.ConnectionID())
+			}
+			return setErr, killErr
+		case <-ticker.C:
+		}
+		if flavour == mysql.MySQL && !semiSyncOff && time.Since(begun) >= semiSyncAfter {
+			semiSyncOff = true
+			if semi, err := second.SemiSync(ctx); err == nil && semi.SourceEnabled {
+				record.SemiSync = true
+				_ = second.SetSemiSyncSource(ctx, false)
+			}
+		}
+	}
+}
+
+// pendingOr is the verdict where the second session got no answer: what the first
+// one got decides.
+func pendingOr(record fenceRecord, err, setErr error) fenceRecord {
+	switch {
+	case errors.Is(setErr, mysql.ErrPending), setErr == nil:
+		record.State, record.Why = FencePending, "the statement was sent and cannot be read back: "+err.Error()
+	case unreachable(setErr):
+		record.State, record.Why = FenceUnreachable, setErr.Error()
+	default:
+		record.State, record.Why = FenceFailed, setErr.Error()
+	}
+	return record
+}
+
+// refence goes back to fence when the old primary has been seen online before
+// the new one was opened. A fence that is proved stands.
+func (r *run) refence(ctx context.Context) error {
+	if r.env.OldOnline == nil || !r.env.OldOnline() || r.state.Opened {
+		return nil
+	}
+	if r.state.Fence.State == FenceProved {
+		return nil
+	}
+	r.note(Fence, r.plan.OldPrimary, "the old primary was seen online: back to fence")
+	if err := r.fenceOld(ctx); err != nil {
+		return err
+	}
+	if r.state.Fence.State != FenceProved {
+		return &StepError{Step: Fence, Target: r.plan.OldPrimary, Err: fmt.Errorf("%w, and it was seen online: %s: %s",
+			ErrNotFenced, r.state.Fence.State, r.state.Fence.Why)}
+	}
+	return nil
+}

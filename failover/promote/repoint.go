@@ -1,0 +1,201 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"failwise/failover/hooks"
+	"failwise/failover/mysql"
+)
+
+// settle does what follows the proving write: the promoted hook, forgetting the
+// old source, repointing and verifying, side by side where they can be.
+func (r *run) settle(ctx context.Context, n *Node) {
+	var wg sync.WaitGroup
+	wg.Go(func() { r.announce(ctx, n) })
+	wg.Go(func() {
+		r.repoint(ctx, n)
+		r.verify(ctx)
+	})
+	wg.Wait()
+}
+
+// announce runs the promoted hook and makes the new primary forget its source.
+func (r *run) announce(ctx context.Context, n *Node) {
+	_ = r.do(ctx, Announce, n.Name, 0, func(ctx context.Context) (string, error) {
+		var wg sync.WaitGroup
+		var resetErr error
+		wg.Go(func() {
+			resetErr = firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error {
+				channels, err := n.Session.Channels(ctx)
+				if err != nil || len(channels) == 0 {
+					return err
+				}
+				return n.Session.ResetReplication(ctx, channels[0].Name)
+			})
+		})
+		report := r.fire(ctx, hooks.Promoted, "")
+		wg.Wait()
+		r.update(func(s *state) { s.Announced = true })
+		if report.Aborts {
+			r.warn("the promoted hook asks to abort; the new primary is open and stays so")
+		}
+		if resetErr != nil {
+			r.warn(fmt.Sprintf("%s still has its old source configured: %v", n.Name, resetErr))
+		}
+		return "", nil
+	})
+}
+
+// repoint makes the siblings follow the new primary. What cannot be repointed is
+// reported; it never fails the plan.
+func (r *run) repoint(ctx context.Context, to *Node) {
+	if len(r.plan.Siblings) == 0 {
+		return
+	}
+	r.update(func(s *state) { s.Repointed = r.plan.Siblings })
+	_ = r.do(ctx, Repoint, "", 0, func(ctx context.Context) (string, error) {
+		if r.repoints == nil {
+			r.startRepointing(ctx, to, nil)
+		}
+		r.awaitRepoints()
+		done := 0
+		for _, name := range r.plan.Siblings {
+			if p := r.repoints[name]; p != nil && p.result.Done {
+				done++
+			}
+		}
+		r.semiSyncLater(ctx, to, done)
+		return fmt.Sprintf("%d of %d follow %s", done, len(r.plan.Siblings), to.Name), nil
+	})
+}
+
+// semiSyncLater switches semi-sync on after open, once enough siblings are attached.
+func (r *run) semiSyncLater(ctx context.Context, to *Node, attached int) {
+	if !r.state.SemiSyncLater {
+		return
+	}
+	if attached == 0 {
+		r.warn(fmt.Sprintf("%s runs without semi-sync: no replica is attached", to.Name))
+		return
+	}
+	err := firmly(ctx, to.Session, r.env.Statement, func(ctx context.Context) error { return to.Session.SetSemiSyncSource(ctx, true) })
+	if err != nil {
+		r.warn(fmt.Sprintf("semi-sync could not be switched on: %v", err))
+	}
+}
+
+// verify waits for the proving write on each repointed sibling.
+func (r *run) verify(ctx context.Context) {
+	var names []string
+	for _, name := range r.plan.Siblings {
+		if p := r.repoints[name]; p != nil && p.result.Done {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		_ = r.do(ctx, Verify, "", 0, func(ctx context.Context) (string, error) {
+			errs := r.each(names, func(n *Node) error { return r.verifyOne(ctx, n) })
+			good := 0
+			for _, name := range names {
+				err := errs[name]
+				if err == nil {
+					good++
+					continue
+				}
+				result := &r.repoints[name].result
+				result.Done, result.Err, result.Error = false, err, err.Error()
+				r.report(Progress{Step: Verify, Target: name, State: StepFailed, Err: err})
+			}
+			return fmt.Sprintf("the proving write arrived on %d of %d", good, len(names)), nil
+		})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range r.plan.Siblings {
+		if p := r.repoints[name]; p != nil {
+			r.result.Siblings = append(r.result.Siblings, p.result)
+		}
+	}
+}
+
+// verifyOne: the proving write has arrived and both threads run.
+func (r *run) verifyOne(ctx context.Context, n *Node) error {
+	deadline := time.Now().Add(r.env.Verify)
+	for r.state.Proof != "" {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return fmt.Errorf("%w (%v): the proving write %s has not arrived", ErrTimeout, r.env.Verify, r.state.Proof)
+		}
+		slice := min(left, waitSlice)
+		bounded, cancel := context.WithTimeout(ctx, slice+r.env.Statement)
+		reached, err := n.Session.WaitForGTID(bounded, r.state.Proof, slice)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if reached {
+			break
+		}
+		if err := running(ctx, n.Session, r.env.Statement); err != nil && !errors.Is(err, errStarting) {
+			return err
+		}
+	}
+	for {
+		err := running(ctx, n.Session, r.env.Statement)
+		if !errors.Is(err, errStarting) {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w (%v): %w", ErrTimeout, r.env.Verify, err)
+		}
+		pause(ctx, attachPoll)
+	}
+}
+
+// errStarting is a replica whose receiver is not connected yet.
+var errStarting = errors.New("its receiver is connecting")
+
+// running tells whether both threads of a replica run.
+func running(ctx context.Context, s *mysql.Session, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	channels, err := s.Channels(ctx)
+	if err != nil {
+		return err
+	}
+	if len(channels) == 0 {
+		return mysql.ErrNotReplica
+	}
+	c := channels[0]
+	switch {
+	case c.SQL != mysql.ThreadYes:
+		return fmt.Errorf("its SQL thread is stopped with error %d: %s", c.SQLErrno, c.SQLError)
+	case c.IO == mysql.ThreadYes:
+		return nil
+	case c.IO == mysql.ThreadNo:
+		return fmt.Errorf("its receiver is stopped with error %d: %s", c.IOErrno, c.IOError)
+	default:
+		return errStarting
+	}
+}
+
+// RepointNode makes a replica follow the primary, keeping its channel's options: for
+// nodes that a plan had to leave behind. Both threads are stopped for it, so that
+// what the replica received and did not apply is fetched again from the primary.
+func RepointNode(ctx context.Context, env Env, node, primary string) NodeResult {
+	r := newRun(env, Plan{Candidate: primary, Siblings: []string{node}})
+	p := &repointing{attached: make(chan struct{}), done: make(chan struct{}), result: NodeResult{Node: node}}
+	to := r.nodes[primary]
+	if to == nil {
+		err := fmt.Errorf("%s is not a configured node", primary)
+		return NodeResult{Node: node, Err: err, Error: err.Error()}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.env.Repoint)
+	defer cancel()
+	r.repointOne(ctx, r.nodes[node], to, nil, p)
+	return p.result
+}

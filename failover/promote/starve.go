@@ -1,0 +1,101 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"failwise/failover/mysql"
+)
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// replicas are all nodes of the plan but the old primary and the fallen.
+func (r *run) replicas() []string {
+	var names []string
+	for _, n := range r.env.Nodes {
+		if n.Name != r.plan.OldPrimary && !r.state.tried(n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// starve stops the receivers of all reachable replicas and reads their final
+// positions.
+func (r *run) starve(ctx context.Context) ([]Reading, error) {
+	names := r.replicas()
+	readings := make(map[string]Reading, len(names))
+	r.update(func(s *state) { s.Starved = names })
+	err := r.do(ctx, Starve, "", r.env.Starve, func(ctx context.Context) (string, error) {
+		errs := r.each(names, func(n *Node) error {
+			reading := r.starveOne(ctx, n)
+			r.mu.Lock()
+			readings[n.Name] = reading
+			r.mu.Unlock()
+			return reading.Err
+		})
+		reached := 0
+		var failures []error
+		for _, name := range names {
+			if err := errs[name]; err != nil {
+				failures = append(failures, err)
+				r.note(Starve, name, err.Error())
+				continue
+			}
+			reached++
+		}
+		if reached == 0 {
+			return "", fmt.Errorf("%w: no replica can be reached: %w", ErrNoCandidate, errors.Join(failures...))
+		}
+		return fmt.Sprintf("%d of %d replicas have final positions", reached, len(names)), nil
+	})
+	list := make([]Reading, 0, len(names))
+	for _, name := range names {
+		list = append(list, readings[name])
+	}
+	return list, err
+}
+
+func (r *run) starveOne(ctx context.Context, n *Node) Reading {
+	reading := Reading{Node: n.Name}
+	channels, err := n.Session.Channels(ctx)
+	if err != nil {
+		reading.Err = err
+		return reading
+	}
+	if len(channels) != 1 {
+		// Not a replica, or one of several sources: the chooser says so.
+		reading.Status, reading.Err = n.Session.Status(ctx)
+		return reading
+	}
+	c := channels[0]
+	switch {
+	case c.IO == mysql.ThreadNo:
+	case c.SQL == mysql.ThreadYes:
+		err = firmly(ctx, n.Session, r.env.Starve, func(ctx context.Context) error { return n.Session.StopIO(ctx, c.Name) })
+	default:
+		err = n.Session.Starve(ctx, c.Name)
+	}
+	if err != nil && !errors.Is(err, mysql.ErrSQLThreadStopped) {
+		reading.Err = fmt.Errorf("its receiver could not be stopped: %w", err)
+		return reading
+	}
+	reading.Status, reading.Err = n.Session.Status(ctx)
+	if reading.Err != nil {
+		return reading
+	}
+	if after, err := soleChannel(reading.Status); err == nil {
+		kept := channelOf(after)
+		kept.IO, kept.SQL = c.IO != mysql.ThreadNo, c.SQL == mysql.ThreadYes
+		r.update(func(s *state) {
+			// What an earlier process saw before it stopped anything is the truth.
+			if _, known := s.Before[n.Name]; !known {
+				s.Before[n.Name] = kept
+			}
+		})
+	}
+	return reading
+}

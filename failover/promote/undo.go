@@ -1,0 +1,160 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"failwise/failover/journal"
+	"failwise/failover/mysql"
+)
+
+// undo takes back what was done, the newest first: siblings and candidate follow
+// the old primary again, the old primary is writable again, receivers run again.
+// What cannot be taken back is named in the result.
+func (r *run) undo(ctx context.Context) {
+	r.cancelRepointing()
+	r.undoCandidate(ctx)
+	r.undoFence(ctx)
+	r.undoStarve(ctx)
+	if len(r.result.Undone)+len(r.result.UndoLeft) > 0 {
+		r.write(ctx, journal.StepUndone, StepUnset, "", fmt.Sprintf("undone: %v; left: %v", r.result.Undone, r.result.UndoLeft))
+	}
+}
+
+func (r *run) undone(step StepName, target, words string, err error) {
+	r.mu.Lock()
+	if err != nil {
+		words = fmt.Sprintf("%s: %s: %v", target, words, err)
+		r.result.UndoLeft = append(r.result.UndoLeft, words)
+	} else {
+		words = target + ": " + words
+		r.result.Undone = append(r.result.Undone, words)
+	}
+	r.mu.Unlock()
+	r.report(Progress{Step: step, Target: target, State: StepUndone, Result: words, Err: err})
+}
+
+// undoCandidate puts the candidate and the siblings back where they were.
+func (r *run) undoCandidate(ctx context.Context) {
+	s := r.state
+	names := slices.Clone(s.Repointed)
+	if s.Prepared != "" {
+		names = append(names, s.Prepared)
+	}
+	r.each(names, func(n *Node) error {
+		before, known := r.before(n.Name)
+		if !known {
+			return nil
+		}
+		err := r.putBack(ctx, n, before)
+		if n.Name == s.Prepared && s.SemiSync && !s.SemiSyncBefore {
+			err = errors.Join(err, firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) }))
+		}
+		r.undone(Prepare, n.Name, "follow "+hostPort(before.Host, before.Port)+" again", err)
+		return err
+	})
+	r.update(func(s *state) { s.Repointed, s.Prepared, s.Detour = nil, "", "" })
+}
+
+// putBack makes the channel point where it did and its SQL thread run; the
+// receiver is left to undoStarve, unless the channel has to be started as a whole.
+func (r *run) putBack(ctx context.Context, n *Node, before channel) error {
+	bounded, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	channels, err := n.Session.Channels(bounded)
+	if err != nil {
+		return err
+	}
+	if len(channels) != 1 {
+		return mysql.ErrNotReplica
+	}
+	now := channels[0]
+	if now.SourceHost != before.Host || now.SourcePort != before.Port {
+		if err := stopReplication(ctx, n.Session, before.Name, r.env.Statement); err != nil {
+			return err
+		}
+		options := mysql.SourceOptions{Channel: before.Name, Host: before.Host, Port: before.Port, HeartbeatPeriod: before.Heartbeat}
+		if err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
+			return err
+		}
+	}
+	return firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.StartReplication(ctx, before.Name) })
+}
+
+// undoFence makes the old primary writable again, if it was. A statement of ours
+// that is still pending is ended first.
+func (r *run) undoFence(ctx context.Context) {
+	f := r.state.Fence
+	n := r.nodes[r.plan.OldPrimary]
+	if f.State == FenceUntried || f.State == FenceUnreachable || n == nil {
+		return
+	}
+	err := r.unfence(ctx, n, f)
+	r.undone(Fence, n.Name, "be writable again", err)
+	if err == nil {
+		r.update(func(s *state) { s.Fence.State, s.Fence.Why = FenceUntried, "taken back" })
+	}
+}
+
+func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
+	second, done := n.second()
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	if _, _, pending := n.Session.Pending(); pending {
+		const interrupted = 1317
+		if err := n.Session.Cancel(ctx); err != nil && mysql.Number(err) != interrupted {
+			return err
+		}
+	}
+	v, err := second.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if f.Known && f.ReadOnly {
+		return nil
+	}
+	if v.Flavour == mysql.MySQL {
+		if f.SemiSync {
+			if err := second.SetSemiSyncSource(ctx, true); err != nil {
+				return err
+			}
+		}
+		if !f.Offline {
+			if err := second.SetOfflineMode(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	if err := second.SetReadOnly(ctx, false); err != nil {
+		return err
+	}
+	flags, err := second.ReadFlags(ctx)
+	if err != nil {
+		return err
+	}
+	if !flags.Open() && !f.Offline {
+		return fmt.Errorf("it is still read-only: read_only %s", flags.ReadOnly)
+	}
+	return nil
+}
+
+// undoStarve starts the receivers that we stopped.
+func (r *run) undoStarve(ctx context.Context) {
+	r.each(r.state.Starved, func(n *Node) error {
+		before, known := r.before(n.Name)
+		if known && !before.IO || r.state.tried(n.Name) && !known {
+			return nil
+		}
+		err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.StartIO(ctx, before.Name) })
+		if !known && unreachable(err) {
+			// It could not be reached to be stopped either.
+			return nil
+		}
+		r.undone(Starve, n.Name, "receive again", err)
+		return err
+	})
+	r.update(func(s *state) { s.Starved = nil })
+}
