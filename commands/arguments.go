@@ -95,7 +95,7 @@ func unknownCommand(parent *command, word string) error {
 		f.exit = ExitUnknown
 	}
 	if near := suggest.Nearest(word, names); near != "" {
-		f.hint("did you mean %s %s?", parent.line(), near)
+		f = f.hint("did you mean %s %s?", parent.line(), near)
 	}
 	return f.hint("%s --help", parent.line())
 }
@@ -184,6 +184,10 @@ func (a *arguments) long(word string, next []string) (used int, err error) {
 
 // short takes one word of joined one-letter flags.
 func (a *arguments) short(word string, next []string) (used int, err error) {
+	if word[0] == 'p' && len(word) > 1 && findFlag(a.command.flags, "p") == nil {
+		return 0, usagef("-p takes no value: a password does not belong on a command line").
+			hint("-p alone asks for it; --password-file, FAILWISE_PASSWORD and ~/.my.cnf hold it")
+	}
 	for i, r := range word {
 		f, global := a.flag(string(r))
 		if f == nil {
@@ -256,8 +260,11 @@ func (a *arguments) unknownFlag(shown, word string) error {
 		names = append(names, f.Names()[0])
 	}
 	f := usagef("%s has no flag %s", a.command.line(), shown)
+	if name, _, _ := strings.Cut(word, "="); name == "password" {
+		return f.hint("a password does not belong on a command line; -p asks for it, --password-file, FAILWISE_PASSWORD and ~/.my.cnf hold it")
+	}
 	if near := suggest.Nearest(word, names); near != "" {
-		f.hint("did you mean --%s?", near)
+		f = f.hint("did you mean --%s?", near)
 	}
 	return f.hint("%s --help", a.command.line())
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"failwise/commands/config"
 )
 
 // command describes one subcommand: what the user reads about it, what it
@@ -114,6 +116,7 @@ type invocation struct {
 	Process
 	command *command
 	root    *command
+	loaded  *config.Config
 }
 
 // prepare checks what the flag parser does not know.
@@ -143,7 +146,7 @@ func (c *command) operandCount(got []string) error {
 		f = usagef("%s takes %s, got %d operands: %s", c.line(), c.operands, len(got), strings.Join(got, " "))
 	}
 	if len(c.examples) > 0 {
-		f.hint("failwise %s", c.examples[0].line)
+		f = f.hint("failwise %s", c.examples[0].line)
 	}
 	return f.hint("%s --help", c.line())
 }

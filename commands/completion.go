@@ -131,6 +131,8 @@ func (in *invocation) flagValues(c *command, name string) []string {
 		return []string{"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"}
 	case "policy":
 		return []string{"automatic", "manual"}
+	case "cluster":
+		return in.clusterNames()
 	default:
 		return nil
 	}

@@ -21,6 +21,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "socket", Aliases: []string{"S"}, Usage: "the server's unix socket, instead of a host (`PATH`)"},
 		&cli.StringFlag{Name: "user", Aliases: []string{"u"}, Usage: "log in as `USER`"},
 		&cli.StringFlag{Name: "password-file", Usage: "read the password from the first line of `FILE`"},
+		&cli.BoolFlag{Name: "ask-password", Aliases: []string{"p"}, Usage: "ask for the password on the terminal"},
 		&cli.StringFlag{Name: "defaults-file", Usage: "read user, password, socket and TLS options from the option `FILE` only"},
 		&cli.StringFlag{Name: "ssl-mode", Usage: "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (`MODE`)"},
 		&cli.StringFlag{Name: "ssl-ca", Usage: "trust the certificate authorities in `FILE`"},

@@ -27,7 +27,7 @@ func helpCommand() *command {
 			if unknown != "" {
 				f := usagef("%s has no command %q", c.line(), unknown)
 				if near := suggest.Nearest(unknown, c.names()); near != "" {
-					f.hint("did you mean failwise help %s?", strings.TrimSpace(c.title()+" "+near))
+					f = f.hint("did you mean failwise help %s?", strings.TrimSpace(c.title()+" "+near))
 				}
 				return f.hint("failwise help")
 			}

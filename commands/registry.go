@@ -13,6 +13,7 @@ func tree() *command {
 			{"help completion", "what a command does and takes"},
 		},
 		subcommands: []*command{
+			configCommand(),
 			versionCommand(),
 			completionCommand(),
 			helpCommand(),

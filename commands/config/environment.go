@@ -1,0 +1,84 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/knadh/koanf/providers/env/v2"
+
+	"failwise/commands/suggest"
+)
+
+// reserved are the variables that begin with FAILWISE_ and are no settings: what
+// the program reads elsewhere, and what it tells its hooks, which may call it.
+var reserved = [...]string{
+	"FAILWISE_CONFIG", "FAILWISE_CLUSTER",
+	"FAILWISE_PASSWORD", "FAILWISE_MANAGE_PASSWORD", "FAILWISE_REPLICATION_PASSWORD",
+}
+
+// environment reads the settings in the environment; what a hook is told and
+// other programs' variables pass.
+func environment(environ []string, p *problems) (process, cluster *layer, warnings []string) {
+	process, cluster = newLayer(fromEnvironment), newLayer(fromEnvironment)
+	byName := map[string]Key{}
+	var names []string
+	for _, k := range Keys() {
+		if name := k.Env(); name != "" {
+			byName[name] = k
+			names = append(names, name)
+		}
+	}
+	working, err := os.Getwd()
+	if err != nil {
+		working = "/"
+	}
+	provider := env.Provider(".", env.Opt{
+		Prefix:      "FAILWISE_",
+		EnvironFunc: func() []string { return environ },
+		TransformFunc: func(name, value string) (string, any) {
+			k, found := byName[name]
+			switch {
+			case !found && !contains(reserved[:], name):
+				if near := suggest.Nearest(name, names); near != "" {
+					warnings = append(warnings, fmt.Sprintf("environment variable %s sets nothing; did you mean %s?", name, near))
+				}
+				return "", nil
+			case !found || value == "":
+				return "", nil
+			}
+			at := place{source: "environment " + name}
+			v, err := k.parse(value)
+			if err != nil {
+				p.add(at, hintOf(err), "%v", err)
+				return "", nil
+			}
+			if k.Kind == Path {
+				v = absolute(value, working, home(environ))
+			}
+			into := process
+			if k.Cluster {
+				into = cluster
+			}
+			into.set(k.Name, v, at)
+			return "", nil
+		},
+	})
+	if _, err := provider.Read(); err != nil {
+		p.add(place{source: "environment"}, "", "%v", err)
+	}
+	return process, cluster, warnings
+}
+
+// lookup finds a variable in a list of "name=value"; the last one counts.
+func lookup(environ []string, name string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if value, found := strings.CutPrefix(environ[i], name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// home is the home directory as the environment has it, "" if it has none.
+func home(environ []string) string { return lookup(environ, "HOME") }

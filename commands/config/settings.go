@@ -1,0 +1,95 @@
+package config
+
+import (
+	"time"
+
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// rank orders the sources of a setting; the higher one wins.
+type rank int
+
+const (
+	fromDefault rank = iota
+	fromProfile
+	fromDefaults // the file's block defaults
+	fromCluster  // the cluster's own block, or the top of the file
+	fromAdHoc    // what a cluster given by flags alone is unless told otherwise
+	fromEnvironment
+	fromFlag
+)
+
+// origin is who set a setting.
+type origin struct {
+	rank  rank
+	place place
+}
+
+func (o origin) String() string {
+	if o.rank == fromDefault {
+		return "default"
+	}
+	return o.place.String()
+}
+
+// layer is what one source sets: parsed values by key, and blocks as they stand
+// in the file.
+type layer struct {
+	rank   rank
+	values map[string]any
+	blocks map[string]*yaml.Node
+	places map[string]place
+}
+
+func newLayer(r rank) *layer {
+	return &layer{rank: r, values: map[string]any{}, blocks: map[string]*yaml.Node{}, places: map[string]place{}}
+}
+
+func (l *layer) set(key string, v any, at place) {
+	l.values[key], l.places[key] = v, at
+}
+
+// settings are layers on top of each other.
+type settings struct {
+	values  *koanf.Koanf
+	blocks  map[string]*yaml.Node
+	origins map[string]origin
+}
+
+// stack merges the layers, the last one on top.
+func stack(layers ...*layer) (*settings, error) {
+	s := &settings{values: koanf.New("."), blocks: map[string]*yaml.Node{}, origins: map[string]origin{}}
+	for _, l := range layers {
+		if l == nil {
+			continue
+		}
+		if err := s.values.Load(confmap.Provider(l.values, "."), nil); err != nil {
+			return nil, err
+		}
+		for key, node := range l.blocks {
+			s.blocks[key] = node
+		}
+		for key, at := range l.places {
+			s.origins[key] = origin{rank: l.rank, place: at}
+		}
+	}
+	return s, nil
+}
+
+func (s *settings) text(key string) string { return s.values.String(key) }
+
+func (s *settings) flag(key string) bool { return s.values.Bool(key) }
+
+func (s *settings) count(key string) int { return s.values.Int(key) }
+
+func (s *settings) list(key string) []string { return s.values.Strings(key) }
+
+func (s *settings) duration(key string) time.Duration {
+	d, _ := s.values.Get(key).(time.Duration) // an unset key is 0
+	return d
+}
+
+// origin is who set the key; the zero origin is the default.
+func (s *settings) origin(key string) origin { return s.origins[key] }
