@@ -21,7 +21,7 @@ func (c Change) String() string {
 func (m *Map) Diff(next *Map) []Change {
 	var changes []Change
 	for _, o := range Outcomes() {
-		if m.rules[o].equal(next.rules[o]) {
+		if m.rules[o].Equal(next.rules[o]) {
 			continue
 		}
 		changes = append(changes, Change{
@@ -33,8 +33,12 @@ func (m *Map) Diff(next *Map) []Change {
 	return changes
 }
 
-// equal compares what the rules do; a heal of 0 is one of 1.
-func (r Rule) equal(s Rule) bool {
+// Equal reports whether two rules do the same. A heal of 0 is one of 1, and none
+// where there is a window.
+func (r Rule) Equal(s Rule) bool {
 	r.Heal, s.Heal = max(r.Heal, 1), max(s.Heal, 1)
+	if r.Window > 0 && s.Window > 0 {
+		r.Heal = s.Heal
+	}
 	return r == s
 }

@@ -1,0 +1,24 @@
+package lint
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDocsAreWhatTheChecksSay(t *testing.T) {
+	const path = "../../docs/lint.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Markdown(), string(got)); diff != "" {
+		t.Errorf("%s is out of date; run: go test ./rules/lint -run Docs -update\n%s", path, diff)
+	}
+}
