@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,9 +43,11 @@ func writeSegments(t interface{ Fatal(...any) }, dir string, records []Record, l
 
 func TestReadAndTailEqualANaiveFilter(t *testing.T) {
 	root := t.TempDir()
+	dirs := 0
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(root, "")
-		if err != nil {
+		dirs++
+		dir := filepath.Join(root, strconv.Itoa(dirs))
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		records := make([]Record, rapid.IntRange(0, 40).Draw(t, "records"))
