@@ -58,4 +58,7 @@ type FailoverState struct {
 type ShunState struct {
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
+	// FailedOverTo is the new primary where the node is an old one; empty for a
+	// replica that has failed.
+	FailedOverTo string `json:"failed_over_to,omitempty"`
 }
