@@ -1,0 +1,121 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"failwise/check"
+	"failwise/failover"
+	"failwise/failover/mysql"
+	"failwise/failover/topology"
+	"failwise/rules"
+)
+
+// roundRecord is one round of questions with its answers, for the decision
+// record.
+type roundRecord struct {
+	Round   int               `json:"round"`
+	Node    string            `json:"node"`
+	Began   time.Time         `json:"time"`
+	Recheck *check.Result     `json:"recheck,omitempty"`
+	Votes   []topology.Answer `json:"votes,omitempty"`
+	Routes  []answer          `json:"routes,omitempty"`
+	// Seconds is how long the round took; 0 while it runs.
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// confirm asks everyone the engine wants to hear about a node: one more probe of
+// it, its replicas' votes, and the routes, all beside the loop.
+func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
+	m := w.member(ev.Node)
+	record := &roundRecord{Round: ev.Round, Node: ev.Node, Began: time.Now()}
+	w.round = record
+	voters := w.voters(ev.Node)
+	go func() {
+		var asked sync.WaitGroup
+		asked.Go(func() { w.recheck(ctx, m, record) })
+		if ev.Contest {
+			asked.Go(func() { w.askReplicas(ctx, ev, voters, record) })
+			asked.Go(func() { w.askRoutes(ctx, ev, m, record) })
+		}
+		asked.Wait()
+		w.send(func() {
+			record.Seconds = time.Since(record.Began).Seconds()
+			w.tell(failover.Answered(ev.Round))
+		})
+	}()
+}
+
+// recheck makes one more connect probe, which reaches the engine like any other.
+func (w *Watcher) recheck(ctx context.Context, m *member, record *roundRecord) {
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timings.ProbeInterval+2*w.cfg.Timings.ProbeBudget)
+	defer cancel()
+	if r, ok := m.probings[check.Connect].fresh(ctx); ok {
+		w.send(func() { record.Recheck = &r })
+	}
+}
+
+// lookLimit bounds the look at one replica; a fresh attempt of its IO thread is
+// watched for [mysql.VoteLimit].
+const lookLimit = mysql.VoteLimit + time.Second
+
+// bounded keeps a replica that does not answer from holding up the round.
+type bounded struct{ *mysql.Session }
+
+// Look is [mysql.Session.Look] within lookLimit.
+func (b bounded) Look(ctx context.Context, o mysql.VoteOptions) mysql.Ballot {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	return b.Session.Look(ctx, o)
+}
+
+// answers reports whether a node's latest probe showed a server that can be
+// asked something.
+func (w *Watcher) answers(node string) bool {
+	m := w.member(node)
+	return m != nil && (m.outcome == rules.OK || m.outcome.Alive() || m.outcome == rules.Undefined)
+}
+
+// voters are the sessions of the replicas that can be asked and are not shunned.
+func (w *Watcher) voters(primary string) []topology.Voter {
+	var voters []topology.Voter
+	for _, n := range w.engine.Snapshot(w.now).Nodes {
+		if n.Name == primary || n.Stage == failover.Shunned {
+			continue
+		}
+		if t, ok := w.topo.Node(n.Name); ok && w.answers(n.Name) {
+			channel, _ := t.Channel(primary)
+			voters = append(voters, topology.Voter{Name: n.Name, Session: bounded{w.reader.Session(n.Name)},
+				Channel: channel.Name, Connected: w.known.connected[n.Name]})
+		}
+	}
+	return voters
+}
+
+func (w *Watcher) askReplicas(ctx context.Context, ev failover.Event, voters []topology.Voter, record *roundRecord) {
+	if w.cfg.Votes == NoVotes {
+		return
+	}
+	limit := time.Duration(len(voters)+1) * (2 * mysql.VoteLimit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answers := topology.Poll(ctx, voters, w.cfg.Votes == Bounce)
+	w.send(func() {
+		record.Votes = answers
+		for _, a := range answers {
+			w.tell(failover.VoteIs(a.Name, a.Vote, ev.Round))
+		}
+	})
+}
+
+func (w *Watcher) askRoutes(ctx context.Context, ev failover.Event, m *member, record *roundRecord) {
+	if len(w.cfg.Routes) == 0 {
+		return
+	}
+	joint, answers := askRoutes(ctx, w.cfg.Routes, w.cfg.RoutesMajority, w.cfg.Cluster, m.Node)
+	w.send(func() {
+		record.Routes = answers
+		w.tell(failover.RouteIs(joint, ev.Round))
+	})
+}

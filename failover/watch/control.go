@@ -1,0 +1,187 @@
+package watch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"failwise/failover/promote"
+)
+
+// controlName is the socket in the cluster's directory on which a watcher
+// answers commands on its host. Its permissions are those of the directory.
+const controlName = "control.sock"
+
+// ErrNoWatcher says that no watcher of the cluster answers on this host.
+var ErrNoWatcher = errors.New("no watcher of this cluster runs on this host")
+
+// call is what a command sends: one line of JSON.
+type call struct {
+	Status  bool     `json:"status,omitempty"`
+	Request *Request `json:"request,omitempty"`
+}
+
+// line is what it gets back: steps while an operation runs, then one last line.
+type line struct {
+	Status json.RawMessage   `json:"status,omitempty"`
+	Step   *promote.Progress `json:"step,omitempty"`
+	Result *promote.Result   `json:"result,omitempty"`
+	Error  string            `json:"error,omitempty"`
+	Done   bool              `json:"done,omitempty"`
+	// Took and blocked times, which the result's own JSON does not have.
+	Took    time.Duration `json:"took,omitempty"`
+	Blocked time.Duration `json:"blocked,omitempty"`
+	First   time.Duration `json:"first_write,omitempty"`
+}
+
+// serve answers commands until ctx ends. A socket that cannot be had costs
+// `status` and live requests, nothing else.
+func (w *Watcher) serve(ctx context.Context) {
+	path := filepath.Join(w.cfg.Dir, controlName)
+	if w.cfg.DryRun {
+		return
+	}
+	_ = os.Remove(path)
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		w.send(func() {
+			w.note(slog.LevelWarn, "", "control socket: %v; `status` and `switch` cannot reach this watcher", err)
+		})
+		return
+	}
+	_ = os.Chmod(path, 0o600)
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go w.answer(ctx, c)
+	}
+}
+
+func (w *Watcher) answer(ctx context.Context, c net.Conn) {
+	defer func() { _ = c.Close() }()
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	var q call
+	if err := json.NewDecoder(bufio.NewReader(c)).Decode(&q); err != nil {
+		return
+	}
+	out := json.NewEncoder(c)
+	if q.Request == nil {
+		s, err := w.Snapshot(ctx)
+		if err != nil {
+			_ = out.Encode(line{Error: err.Error(), Done: true})
+			return
+		}
+		raw, err := json.Marshal(s)
+		if err != nil {
+			_ = out.Encode(line{Error: err.Error(), Done: true})
+			return
+		}
+		_ = out.Encode(line{Status: raw, Done: true})
+		return
+	}
+	steps := make(chan promote.Progress, 256)
+	ended := make(chan Answer, 1)
+	go func() {
+		ended <- w.Request(context.WithoutCancel(ctx), *q.Request, func(p promote.Progress) {
+			select {
+			case steps <- p:
+			default:
+			}
+		})
+	}()
+	for {
+		select {
+		case p := <-steps:
+			_ = out.Encode(line{Step: &p})
+		case a := <-ended:
+			for len(steps) > 0 {
+				p := <-steps
+				_ = out.Encode(line{Step: &p})
+			}
+			last := line{Result: &a.Result, Done: true, Took: a.Result.Took, Blocked: a.Result.WritesBlocked, First: a.Result.FirstWrite}
+			if a.Err != nil {
+				last.Error = a.Err.Error()
+			}
+			_ = out.Encode(last)
+			return
+		}
+	}
+}
+
+// Status asks the watcher on this host that works in dir for its snapshot, as
+// JSON. [ErrNoWatcher] says that there is none.
+func Status(ctx context.Context, dir string) (json.RawMessage, error) {
+	last, err := exchange(ctx, dir, call{Status: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if last.Error != "" {
+		return nil, errors.New(last.Error)
+	}
+	return last.Status, nil
+}
+
+// Ask has the watcher on this host that works in dir do an operation.
+// [ErrNoWatcher] says that there is none: then the caller may do it itself, under
+// the lock.
+func Ask(ctx context.Context, dir string, r Request, progress func(promote.Progress)) (promote.Result, error) {
+	last, err := exchange(ctx, dir, call{Request: &r}, progress)
+	if err != nil {
+		return promote.Result{}, err
+	}
+	result := promote.Result{}
+	if last.Result != nil {
+		result = *last.Result
+		result.Took, result.WritesBlocked, result.FirstWrite = last.Took, last.Blocked, last.First
+	}
+	if last.Error != "" {
+		return result, errors.New(last.Error)
+	}
+	return result, nil
+}
+
+func exchange(ctx context.Context, dir string, q call, progress func(promote.Progress)) (line, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", filepath.Join(dir, controlName))
+	if errors.Is(err, fs.ErrPermission) {
+		return line{}, fmt.Errorf("control socket: %w; run this as the watcher's user", err)
+	}
+	if err != nil {
+		return line{}, ErrNoWatcher
+	}
+	defer func() { _ = c.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if err := json.NewEncoder(c).Encode(q); err != nil {
+		return line{}, fmt.Errorf("ask the watcher: %w", err)
+	}
+	in := json.NewDecoder(c)
+	for {
+		var l line
+		if err := in.Decode(&l); err != nil {
+			if ctx.Err() != nil {
+				return line{}, fmt.Errorf("the watcher does not answer: %w", ctx.Err())
+			}
+			return line{}, fmt.Errorf("the watcher ended the conversation: %w", err)
+		}
+		if l.Done {
+			return l, nil
+		}
+		if l.Step != nil && progress != nil {
+			progress(*l.Step)
+		}
+	}
+}

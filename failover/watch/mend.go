@@ -1,0 +1,107 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"failwise/check"
+	"failwise/failover"
+	"failwise/failover/promote"
+)
+
+// mendLimit bounds one mending of one node.
+const mendLimit = 30 * time.Second
+
+// mend sets right what a survey found on nodes other than the primary: writable
+// replicas, and replicas that a promotion had to leave behind. It needs a primary
+// that is known for sure, and the right to act.
+func (w *Watcher) mend(ctx context.Context) {
+	if w.topo.Primary == "" || w.topo.Primary != w.known.roles || w.topo.PrimaryDead || !w.mayAct() {
+		return
+	}
+	for _, n := range w.topo.Nodes {
+		if n.Name == w.topo.Primary || !n.Readable() {
+			continue
+		}
+		if n.Status.Writable() && (w.cfg.EnforceReadOnly || w.shunnedFor(n.Name) != "") {
+			w.fence(ctx, n.Name)
+		}
+		if _, left := w.left[n.Name]; left {
+			w.repoint(ctx, n.Name)
+		}
+	}
+}
+
+// mayAct reports whether this watcher may touch a server outside of a plan.
+func (w *Watcher) mayAct() bool {
+	s := w.engine.Snapshot(w.now)
+	return s.Coordinator && s.Policy.Policy == failover.Automatic && w.running == nil && !w.cfg.DryRun
+}
+
+// shunnedFor returns why a node is shunned if it is an old primary.
+func (w *Watcher) shunnedFor(node string) string {
+	return w.engine.State(w.now).Shunned[node].FailedOverTo
+}
+
+// returned fences a shunned old primary the moment it answers again: its clients
+// may be back before anybody else.
+func (w *Watcher) returned(m *member, r check.Result) {
+	if !r.Outcome.Alive() || w.running != nil || w.known.roles == m.Name || w.known.roles == "" || !w.mayAct() {
+		return
+	}
+	if w.shunnedFor(m.Name) == "" || w.known.fenced[m.Name] {
+		return
+	}
+	w.fence(context.Background(), m.Name)
+}
+
+// fence makes a node read-only beside the loop; one attempt per node at a time.
+func (w *Watcher) fence(ctx context.Context, node string) {
+	if w.fencing[node] {
+		return
+	}
+	w.fencing[node] = true
+	env := w.env()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
+		defer cancel()
+		state, words, err := promote.FenceReturned(ctx, env, node)
+		w.send(func() {
+			delete(w.fencing, node)
+			w.known.fenced[node] = state == promote.FenceProved
+			switch {
+			case err != nil:
+				w.note(slog.LevelError, node, "it is not the primary and could not be set read-only: %v", err)
+			case state == promote.FenceProved:
+				w.note(slog.LevelWarn, node, "it is not the primary: set read-only (%s)", words)
+			default:
+				w.note(slog.LevelError, node, "it is not the primary and is not proved read-only: %s", words)
+			}
+		})
+	}()
+}
+
+// repoint tries again to attach a replica that a promotion left behind.
+func (w *Watcher) repoint(ctx context.Context, node string) {
+	if w.fencing[node] {
+		return
+	}
+	w.fencing[node] = true
+	env, primary := w.env(), w.known.roles
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
+		defer cancel()
+		result := promote.RepointNode(ctx, env, node, primary)
+		w.send(func() {
+			delete(w.fencing, node)
+			if result.Done {
+				delete(w.left, node)
+				w.note(slog.LevelInfo, node, "follows %s now", primary)
+			} else if w.left[node] != result.Error {
+				w.left[node] = result.Error
+				w.note(slog.LevelWarn, node, "does not follow %s yet: %s", primary, result.Error)
+			}
+		})
+	}()
+}

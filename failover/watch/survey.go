@@ -1,0 +1,226 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"failwise/failover"
+	"failwise/failover/journal"
+	"failwise/failover/mysql"
+	"failwise/failover/promote"
+	"failwise/failover/topology"
+)
+
+// deepEvery is how often a survey also reads what is purged from binary logs.
+const deepEvery = 12
+
+// known is what surveys have told the engine, so that only changes are told.
+type known struct {
+	eligible map[string]string // why a replica is not; empty is eligible
+	findings string
+	roles    string
+	// connected is when a replica's IO thread was last seen connected.
+	connected map[string]time.Time
+	lag       map[string]mysql.Fact[time.Duration]
+	// fenced are old primaries that were set read-only since they were last down.
+	fenced map[string]bool
+}
+
+// seen is the primary at the last good look.
+type seen struct {
+	primary string
+	promote.Seen
+}
+
+// survey asks for a reading of the topology soon.
+func (w *Watcher) survey() {
+	select {
+	case w.surveyed <- struct{}{}:
+	default:
+	}
+}
+
+// surveys reads the topology every few seconds and when asked, until ctx ends.
+func (w *Watcher) surveys(ctx context.Context) {
+	timer := time.NewTimer(surveyEvery)
+	defer timer.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.surveyed:
+		case <-timer.C:
+		}
+		readings := w.read(ctx, n%deepEvery == 0)
+		if ctx.Err() != nil || !w.send(func() { w.take(ctx, readings) }) {
+			return
+		}
+		timer.Reset(surveyEvery)
+	}
+}
+
+func (w *Watcher) read(ctx context.Context, deep bool) []topology.Reading {
+	if deep {
+		return w.reader.ReadDeep(ctx)
+	}
+	return w.reader.Read(ctx)
+}
+
+// take makes facts of a reading. While an operation runs, roles are in flux and
+// are left alone.
+func (w *Watcher) take(ctx context.Context, readings []topology.Reading) {
+	if w.running != nil {
+		return
+	}
+	w.topo = topology.Judge(readings, w.memory, time.Now())
+	if m, ok := w.topo.Remember(w.memory); ok {
+		w.memory = m
+	}
+	w.remember()
+	w.takeRoles()
+	w.takeEligible()
+	w.report()
+	w.mend(ctx)
+	w.watchPrimary(ctx)
+}
+
+// remember keeps what the primary had while it was well, and when replicas were
+// connected.
+func (w *Watcher) remember() {
+	if p, ok := w.topo.Node(w.topo.Primary); ok && p.Readable() {
+		s := promote.Seen{Progress: p.Status.Progress()}
+		if semi, ok := p.Status.SemiSync.Get(); ok {
+			s.SemiSync = semi.SourceEnabled && semi.SourceActive
+			s.WaitCount = int(semi.WaitCount)
+		}
+		for _, n := range w.topo.Nodes {
+			if semi, ok := n.Status.SemiSync.Get(); ok && n.Name != p.Name && semi.ReplicaEnabled && semi.ReplicaActive {
+				s.SemiSyncReplicas++
+			}
+		}
+		w.seen = seen{primary: p.Name, Seen: s}
+	}
+	k := &w.known
+	if k.connected == nil {
+		k.connected = map[string]time.Time{}
+	}
+	k.lag = map[string]mysql.Fact[time.Duration]{}
+	for _, n := range w.topo.Nodes {
+		if c, ok := n.Channel(w.topo.Primary); ok {
+			k.lag[n.Name] = c.Lag
+			if c.IO == mysql.ThreadYes {
+				k.connected[n.Name] = n.Status.ReadAt
+			}
+		}
+	}
+}
+
+// engineNodes are the nodes with the roles of the topology.
+func (w *Watcher) engineNodes(primary string) []failover.Node {
+	nodes := make([]failover.Node, len(w.members))
+	for i, m := range w.members {
+		nodes[i] = failover.Node{Name: m.Name, Local: isLocal(m.Monitor.Address)}
+		if m.Name == primary {
+			nodes[i].Role = failover.Primary
+		}
+	}
+	return nodes
+}
+
+// primary is the engine's primary, nil if there is none.
+func (w *Watcher) primary() *member {
+	return w.member(w.known.roles)
+}
+
+// takeRoles tells the engine of a primary that was changed behind its back, only
+// when it lives: a dead one is no news about roles.
+func (w *Watcher) takeRoles() {
+	next := w.topo.Primary
+	if next == "" || next == w.known.roles || w.topo.PrimaryDead && w.known.roles != "" {
+		return
+	}
+	w.setPrimary(next)
+	w.tell(failover.NodesAre(w.engineNodes(next)))
+}
+
+// setPrimary notes who the primary is.
+func (w *Watcher) setPrimary(name string) {
+	if was := w.known.roles; was != "" && was != name {
+		w.note(slog.LevelWarn, name, "is the primary now, in place of %s", was)
+	}
+	w.known.roles = name
+	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Topology, Node: name, Message: name + " is the primary", Data: journal.Data(w.topo)})
+}
+
+// takeEligible judges the candidates and tells the engine what changed.
+func (w *Watcher) takeEligible() {
+	w.choice = topology.Choose(w.contest())
+	if w.known.eligible == nil {
+		w.known.eligible = map[string]string{}
+	}
+	for _, v := range w.choice.Verdicts {
+		why := ""
+		switch {
+		case !v.Eligible:
+			why = v.Rejections[0].Reason
+		case w.choice.Winner == "":
+			why = w.choice.Refusal
+		}
+		if before, told := w.known.eligible[v.Node]; told && before == why {
+			continue
+		}
+		w.known.eligible[v.Node] = why
+		w.tell(failover.EligibleIs(v.Node, why == "", why))
+	}
+}
+
+// contest is the question who may be promoted, with what the engine knows.
+func (w *Watcher) contest() topology.Contest {
+	c := topology.Contest{Topology: w.topo, OldPrimary: w.known.roles, Shunned: map[string]string{}, InMaintenance: map[string]string{}}
+	if w.seen.primary == w.known.roles {
+		c.OldProgress = w.seen.Progress
+	}
+	if w.engine == nil {
+		return c
+	}
+	for _, n := range w.engine.Snapshot(w.now).Nodes {
+		if n.Stage == failover.Shunned {
+			c.Shunned[n.Name] = n.Shunned
+		}
+		if n.Maintenance {
+			c.InMaintenance[n.Name] = ""
+		}
+	}
+	return c
+}
+
+// report says what is not as it should be, once.
+func (w *Watcher) report() {
+	var lines []string
+	for _, f := range w.topo.Findings {
+		if f.Rule == "unreadable" {
+			continue // the probes say so, and better
+		}
+		lines = append(lines, f.Node+": "+f.Text)
+	}
+	now := strings.Join(lines, "\n")
+	if now == w.known.findings {
+		return
+	}
+	old := strings.Split(w.known.findings, "\n")
+	w.known.findings = now
+	for _, f := range w.topo.Findings {
+		if f.Rule == "unreadable" || slices.Contains(old, f.Node+": "+f.Text) {
+			continue
+		}
+		level := slog.LevelWarn
+		if f.Holds {
+			level = slog.LevelError
+		}
+		w.notice(Notice{Level: level, Kind: "topology", Node: f.Node, Text: f.Text + "; fix: " + f.Fix})
+		w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Topology, Node: f.Node, Message: f.Text, Data: journal.Data(f)})
+	}
+}
