@@ -10,7 +10,7 @@ import (
 func TestDocsAreWhatTheChecksSay(t *testing.T) {
 	const path = "../../docs/lint.md"
 	if *update {
-		if err := os.WriteFile(path, []byte(Markdown()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(markdown()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -18,7 +18,7 @@ func TestDocsAreWhatTheChecksSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Markdown(), string(got)); diff != "" {
+	if diff := cmp.Diff(markdown(), string(got)); diff != "" {
 		t.Errorf("%s is out of date; run: go test ./rules/lint -run Docs -update\n%s", path, diff)
 	}
 }

@@ -26,8 +26,8 @@ a whole are accepted by a comment anywhere in the file. What rejects the file ca
 
 `
 
-// Markdown returns docs/lint.md: a paragraph for each check.
-func Markdown() string {
+// markdown is docs/lint.md: a paragraph for each check.
+func markdown() string {
 	var b strings.Builder
 	b.WriteString(docsIntro)
 	b.WriteString("| code | severity | |\n|---|---|---|\n")
