@@ -101,8 +101,10 @@ func fence(ctx context.Context, first, second *mysql.Session, limit time.Duratio
 	flags := make(chan error, 1)
 	var before mysql.Flags
 	go func() {
-		f, err := second.ReadFlags(ctx)
-		before = f
+		err := again(func() (err error) {
+			before, err = second.ReadFlags(ctx)
+			return err
+		})
 		flags <- err
 	}()
 	timer := time.NewTimer(headStart)
@@ -121,7 +123,7 @@ func fence(ctx context.Context, first, second *mysql.Session, limit time.Duratio
 	case <-timer.C:
 	}
 	set := make(chan error, 1)
-	go func() { set <- first.SetReadOnlyFirmly(ctx) }()
+	go func() { set <- again(func() error { return first.SetReadOnlyFirmly(ctx) }) }()
 	if asked {
 		if err := <-flags; err != nil {
 			return pendingOr(record, err, <-set)

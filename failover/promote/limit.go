@@ -86,3 +86,13 @@ func killAppliers(ctx context.Context, s *mysql.Session) (err error) {
 func unreachable(err error) bool {
 	return err != nil && mysql.Number(err) == 0 && !errors.Is(err, mysql.ErrPending) && !errors.Is(err, mysql.ErrBusy)
 }
+
+// again runs f a second time when a session was found broken: the connection may
+// have been ended for its own reasons, and a new one tells whether the server is there.
+func again(f func() error) error {
+	err := f()
+	if unreachable(err) {
+		err = f()
+	}
+	return err
+}
