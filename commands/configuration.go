@@ -8,6 +8,7 @@ import (
 
 	"failwise/check"
 	"failwise/commands/config"
+	"failwise/rules"
 )
 
 // config reads the configuration once.
@@ -127,6 +128,27 @@ func (in *invocation) target(operand string) (*config.Cluster, config.Node, erro
 		return nil, node, &failure{exit: ExitUsage, err: err}
 	}
 	return c.Server, config.Node{Name: operand, Address: address}, nil
+}
+
+// statemap is the rules of a cluster: its profile's with its own file on top.
+// Warnings about the file are remarks.
+func (in *invocation) statemap(c *config.Cluster) (*rules.Map, error) {
+	base := c.Profile.Rules()
+	if c.Statemap == "" {
+		return base, nil
+	}
+	text, err := os.ReadFile(c.Statemap)
+	if err != nil {
+		return nil, misconfigured(fmt.Errorf("read the statemap: %w", err), "the key statemap names the file; docs/rules.md describes it")
+	}
+	m, warnings, err := rules.Parse(c.Statemap, text, base)
+	for i := range warnings {
+		in.remark("%v", &warnings[i])
+	}
+	if err != nil {
+		return nil, misconfigured(err, "failwise lint "+c.Statemap)
+	}
+	return m, nil
 }
 
 // login resolves an account's user and password. The context bounds it, whatever

@@ -10,9 +10,11 @@ func tree() *command {
 		about: "failwise probes servers, judges each outcome by your rules, and fails over a cluster when the rules, the\n" +
 			"replicas and the safety checks agree. Every step that says no is recorded with its reason.",
 		examples: []example{
-			{"help completion", "what a command does and takes"},
+			{"check connect db1", "one probe of one server, as a monitoring plugin"},
+			{"help check connect", "what a command does and takes"},
 		},
 		subcommands: []*command{
+			checkCommand(),
 			configCommand(),
 			versionCommand(),
 			completionCommand(),
