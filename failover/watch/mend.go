@@ -62,11 +62,11 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 		return
 	}
 	w.fencing[node] = true
-	env := w.env()
+	env, primary := w.env(), w.identity(w.known.roles)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
 		defer cancel()
-		state, words, err := promote.FenceReturned(ctx, env, node)
+		state, words, err := promote.FenceReturned(ctx, env, node, primary)
 		w.send(func() {
 			delete(w.fencing, node)
 			w.known.fenced[node] = state == promote.FenceProved
@@ -80,6 +80,15 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 			}
 		})
 	}()
+}
+
+// identity is who a node is, as it said itself at the last reading; empty if it
+// never did.
+func (w *Watcher) identity(node string) string {
+	if n, ok := w.topo.Node(node); ok && n.Readable() {
+		return n.Status.Identity()
+	}
+	return ""
 }
 
 // repoint tries again to attach a replica that a promotion left behind.
