@@ -96,15 +96,3 @@ func (t *trial) where() string {
 		return ""
 	}
 }
-
-// seconds writes a time for a human: three figures at most.
-func seconds(s float64) string {
-	switch {
-	case s >= 1:
-		return fmt.Sprintf("%.1f s", s)
-	case s >= 0.01:
-		return fmt.Sprintf("%.0f ms", s*1000)
-	default:
-		return fmt.Sprintf("%.2g ms", s*1000)
-	}
-}

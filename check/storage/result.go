@@ -36,11 +36,15 @@ type Latency struct {
 	Seconds float64 `json:"seconds"`
 	// Direct is true when the page cache was bypassed (O_DIRECT).
 	Direct bool `json:"direct"`
-	// Error is the error's name, for instance EIO, and empty on success.
+	// Error is the error's name, for instance EIO, timeout for a step that did not
+	// come back, and empty on success.
 	Error string `json:"error,omitempty"`
 	// File is the file that was read.
 	File string `json:"file,omitempty"`
 }
+
+// hungError stands in [Latency.Error] for a step that did not come back.
+const hungError = "timeout"
 
 // Space is the room on a file system as statfs(2) tells it.
 type Space struct {

@@ -160,7 +160,7 @@ func (t *trial) finish(now time.Time) Result {
 		if r.HungIn == "" {
 			r.HungIn = s
 		}
-		waited := Latency{Seconds: now.Sub(since).Seconds(), Error: "timeout"}
+		waited := Latency{Seconds: now.Sub(since).Seconds(), Error: hungError}
 		switch s {
 		case StepCreate, StepWrite, StepSync:
 			r.Write = &waited
