@@ -22,9 +22,14 @@ func Parse(text string) (Set, error) {
 			continue
 		}
 		var err error
-		if head, rest, tagged := strings.Cut(part, ":"); tagged {
-			err = b.addMySQL(part, head, rest)
-		} else {
+		head, rest, numbered := strings.Cut(part, ":")
+		switch uuid, isUUID := parseUUID(head); {
+		case isUUID && numbered:
+			err = b.addMySQL(part, uuid, rest)
+		case isUUID: // a uuid alone is an empty set, as on the server
+		case numbered:
+			err = syntaxError(setKind, part, "does not start with a server uuid")
+		default:
 			err = b.addMariaDB(part)
 		}
 		if err != nil {
@@ -50,31 +55,22 @@ func stripSpace(s string) string {
 	}, s)
 }
 
-func (b builder) addMySQL(part, head, rest string) error {
-	uuid, ok := parseUUID(head)
-	if !ok {
-		return syntaxError(setKind, part, "does not start with a server uuid")
-	}
-	source, numbered := Source{UUID: uuid}, true
+// addMySQL reads what follows the uuid: intervals, and tags, each for the
+// intervals after it. A tag without intervals is empty, as on the server.
+func (b builder) addMySQL(part, uuid, rest string) error {
+	source := Source{UUID: uuid}
 	for item := range strings.SplitSeq(rest, ":") {
 		if tag, ok := parseTag(item); ok {
-			if !numbered {
-				return syntaxError(setKind, part, "the tag "+source.Tag+" has no interval")
-			}
-			source.Tag, numbered = tag, false
+			source.Tag = tag
 			continue
 		}
 		iv, empty, err := parseInterval(part, item)
 		if err != nil {
 			return err
 		}
-		numbered = true
 		if !empty {
 			b[source] = append(b[source], iv)
 		}
-	}
-	if !numbered {
-		return syntaxError(setKind, part, "the tag "+source.Tag+" has no interval")
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ func TestParseReadsTheServersForms(t *testing.T) {
 		{"backward interval is empty", uuid + ":5-3", ""},
 		{"tags", uuid + ":1-2:Nightly:1:3-4:_a1:9", uuid + ":1-2:_a1:9:nightly:1:3-4"},
 		{"tag alone", uuid + ":nightly:1", uuid + ":nightly:1"},
+		{"uuid alone is empty", uuid, ""},
+		{"tag without interval is empty", uuid + ":nightly:other:2", uuid + ":other:2"},
 		{"mariadb state", "0-1-8,0-2-9", "0-1-8,0-2-9"},
 		{"mariadb range", "0-1-6..9", "0-1-6..9"},
 		{"mariadb range from 1", "0-1-1..9", "0-1-9"},
@@ -36,8 +38,8 @@ func TestParseReadsTheServersForms(t *testing.T) {
 
 func TestParseRefusesWhatIsNoSet(t *testing.T) {
 	for _, in := range []string{
-		"x", uuid, uuid + ":", uuid + ":0", uuid + ":1-", uuid + ":-1", uuid + ":1--2", uuid + ":9223372036854775807",
-		uuid + ":nightly", uuid + ":1:nightly", uuid + ":nightly:other:1", uuid + "x:1", "3e11fa47:1", uuid + ":1-2-3",
+		"x", uuid + ":", uuid + ":0", uuid + ":1-", uuid + ":-1", uuid + ":1--2", uuid + ":9223372036854775807",
+		uuid + ":9tly:1", uuid + ":night-ly:1", uuid + "x:1", "3e11fa47:1", uuid + ":1-2-3",
 		uuid + ":+1", "0-1", "0-1-2-3", "0-1-x", "-1-1-1", "0-4294967296-1", "0-1-9..6", "0-1-0..6", "0-1-1.." + "x",
 		uuid + ":1,0-1-2", uuid + ":" + strings.Repeat("a", 33) + ":1",
 	} {
