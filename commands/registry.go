@@ -15,6 +15,7 @@ func tree() *command {
 		},
 		subcommands: []*command{
 			checkCommand(),
+			watchCommand(),
 			configCommand(),
 			versionCommand(),
 			completionCommand(),

@@ -24,8 +24,12 @@ func (w *Watcher) mend(ctx context.Context) {
 		if n.Name == w.topo.Primary || !n.Readable() {
 			continue
 		}
-		if n.Status.Writable() && (w.cfg.EnforceReadOnly || w.shunnedFor(n.Name) != "") {
+		switch {
+		case !n.Status.Writable():
+		case w.shunnedFor(n.Name) != "":
 			w.fence(ctx, n.Name)
+		case w.cfg.EnforceReadOnly:
+			w.makeReadOnly(ctx, n.Name)
 		}
 		if _, left := w.left[n.Name]; left {
 			w.repoint(ctx, n.Name)
@@ -78,6 +82,28 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 			default:
 				w.note(slog.LevelError, node, "it is not the primary and is not proved read-only: %s", words)
 			}
+		})
+	}()
+}
+
+// makeReadOnly sets a writable replica read-only and leaves its sessions alone.
+func (w *Watcher) makeReadOnly(ctx context.Context, node string) {
+	if w.fencing[node] {
+		return
+	}
+	w.fencing[node] = true
+	env, primary := w.env(), w.identity(w.known.roles)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
+		defer cancel()
+		err := promote.EnforceReadOnly(ctx, env, node, primary)
+		w.send(func() {
+			delete(w.fencing, node)
+			if err != nil {
+				w.note(slog.LevelError, node, "%v", err)
+				return
+			}
+			w.note(slog.LevelWarn, node, "it was writable although it is no primary: set read-only")
 		})
 	}()
 }

@@ -1,0 +1,224 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"failwise/failover/watch"
+	"failwise/rules"
+)
+
+// watchView shows what a watcher says: coloured lines above a status block on a
+// terminal, one structured line an event in a pipe.
+type watchView struct {
+	mu    sync.Mutex
+	out   io.Writer
+	paint painter
+	log   *slog.Logger // in a pipe
+	width func() int   // on a terminal
+	block []string     // the status block on the screen
+}
+
+func (in *invocation) newWatchView(format string) *watchView {
+	v := &watchView{out: in.Out, paint: in.paint(Stdout)}
+	switch {
+	case format == "json":
+		v.log = slog.New(slog.NewJSONHandler(in.Out, nil))
+	case !in.IsTerminal(Stdout):
+		v.log = slog.New(slog.NewTextHandler(in.Out, nil))
+	default:
+		v.width = func() int { return in.Width(Stdout) }
+	}
+	return v
+}
+
+// notice shows one notice.
+func (v *watchView) notice(n watch.Notice) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.log != nil {
+		v.record(n)
+		return
+	}
+	v.erase()
+	for _, line := range v.lines(n) {
+		fmt.Fprintln(v.out, line)
+	}
+	v.draw()
+}
+
+// record writes a notice as one structured line.
+func (v *watchView) record(n watch.Notice) {
+	r := slog.NewRecord(n.Time, n.Level, n.Text, 0)
+	r.AddAttrs(slog.String("event", n.Kind))
+	if n.Node != "" {
+		r.AddAttrs(slog.String("node", n.Node), slog.String("state", n.State.String()))
+	}
+	if n.Outcome != 0 {
+		r.AddAttrs(slog.String("outcome", n.Outcome.String()))
+	}
+	if n.Event != nil && n.Event.Reason != 0 {
+		r.AddAttrs(slog.String("reason", n.Event.Reason.String()))
+	}
+	_ = v.log.Handler().Handle(context.Background(), r) // a closed pipe ends the process by SIGPIPE
+}
+
+// lines lays a notice out for a terminal: time, node, what, text; long texts go
+// on below themselves.
+func (v *watchView) lines(n watch.Notice) []string {
+	const indent = 28
+	kind := n.Kind
+	head := fmt.Sprintf("%s %-8s %-9s", n.Time.Local().Format("15:04:05"), clip(n.Node, 8), clip(kind, 9))
+	text := n.Text
+	if n.Outcome != 0 && n.Kind == "probe" {
+		text = n.Outcome.String() + ": " + text
+	}
+	var out []string
+	for i, part := range wrap(text, max(40, v.columns()-indent)) {
+		switch {
+		case n.Level >= slog.LevelError:
+			part = v.paint.red(part)
+		case n.Node != "" && (n.Kind == "probe" || n.Kind == "alarm" || n.Kind == "heal"):
+			part = v.paint.state(n.State, part)
+		case n.Level >= slog.LevelWarn:
+			part = v.paint.yellow(part)
+		}
+		if i == 0 {
+			out = append(out, v.paint.dim(head)+" "+part)
+		} else {
+			out = append(out, strings.Repeat(" ", indent)+part)
+		}
+	}
+	return out
+}
+
+func (v *watchView) columns() int {
+	if v.width == nil {
+		return 80
+	}
+	if w := v.width(); w > 0 {
+		return w
+	}
+	return 80
+}
+
+// run keeps the status block fresh until ctx ends.
+func (v *watchView) run(ctx context.Context, w *watch.Watcher) {
+	if v.log != nil {
+		<-ctx.Done()
+		return
+	}
+	ticker := time.NewTicker(blockEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			v.mu.Lock()
+			v.erase()
+			v.mu.Unlock()
+			return
+		case <-ticker.C:
+		}
+		s, err := w.Snapshot(ctx)
+		if err != nil {
+			continue
+		}
+		v.mu.Lock()
+		v.erase()
+		v.block = statusBlock(s, v.paint, v.columns())
+		v.draw()
+		v.mu.Unlock()
+	}
+}
+
+// print writes the status once, above the block.
+func (v *watchView) print(ctx context.Context, w *watch.Watcher) {
+	s, err := w.Snapshot(ctx)
+	if err != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	for _, line := range statusBlock(s, v.paint, v.columns()) {
+		fmt.Fprintln(v.out, line)
+	}
+	v.draw()
+}
+
+// erase removes the block from the screen.
+func (v *watchView) erase() {
+	if n := len(v.block); n > 0 {
+		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", n)
+		v.block = nil
+	}
+}
+
+// draw puts the block at the bottom. Its lines never wrap: each is as wide as the
+// screen at most.
+func (v *watchView) draw() {
+	for _, line := range v.block {
+		fmt.Fprintln(v.out, line)
+	}
+}
+
+// clip shortens a word to n columns.
+func clip(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// wrap breaks text at blanks into lines of at most width columns; line breaks in
+// it stay.
+func wrap(text string, width int) []string {
+	var out []string
+	for _, paragraph := range strings.Split(text, "\n") {
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			switch {
+			case line == "":
+				line = word
+			case len([]rune(line))+1+len([]rune(word)) > width:
+				out = append(out, line)
+				line = word
+			default:
+				line += " " + word
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// sparkline draws states as one column for each few seconds, the worst of them.
+func sparkline(history []rules.State, columns int, paint painter) string {
+	if columns <= 0 || len(history) == 0 {
+		return ""
+	}
+	glyph := map[rules.State]string{rules.Online: "▁", rules.Unknown: "▂", rules.Suspect: "▄", rules.Timeout: "▆", rules.Stopped: "█"}
+	order := map[rules.State]int{rules.Online: 1, rules.Unknown: 2, rules.Suspect: 3, rules.Timeout: 4, rules.Stopped: 5}
+	var b strings.Builder
+	for c := range columns {
+		from, to := c*len(history)/columns, (c+1)*len(history)/columns
+		worst := rules.StateUnset
+		for _, s := range history[from:to] {
+			if order[s] > order[worst] {
+				worst = s
+			}
+		}
+		if worst == rules.StateUnset {
+			b.WriteString(" ")
+			continue
+		}
+		b.WriteString(paint.state(worst, glyph[worst]))
+	}
+	return b.String()
+}
