@@ -141,7 +141,7 @@ func (e *Engine) act(n *node) {
 		n.shun = Shun{}
 		e.emit(Event{Kind: ReplicaFailed, Node: n.Name, Outcome: n.outcome})
 	case Shunned:
-		if n.shun.FailedOverTo == "" && !n.episode && !n.anyExpired() && !e.gates(n).holds() {
+		if n.shun.FailedOverTo == "" && !n.episode && !n.inMaintenance && !n.anyExpired() && !e.gates(n).holds() {
 			e.comeBack(n)
 		}
 	}
