@@ -30,9 +30,10 @@ type Cluster struct {
 	launcher   *launcher
 	nodes      []*Node
 
-	mu     sync.Mutex
-	active []*Active // faults that were started, newest last
-	tables int       // nft tables made so far
+	mu      sync.Mutex
+	active  []*Active // faults that were started, newest last
+	tables  int       // nft tables made so far
+	writers int64     // writers started so far
 
 	closeOnce sync.Once
 	closeErr  error

@@ -115,9 +115,9 @@ func (a *Active) abandon() {
 	})
 }
 
-// Faults lists every fault, in the order of their names' first mention in the documentation.
+// Faults lists every fault.
 func Faults() []Fault {
-	return slices.Concat(processFaults())
+	return slices.Concat(processFaults(), networkFaults(), sessionFaults(), accountFaults(), replicationFaults(), diskFaults())
 }
 
 // LookupFault returns the fault of a name.

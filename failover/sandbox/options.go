@@ -35,7 +35,8 @@ type Options struct {
 
 	// LoopBytes, when not 0, puts the data directories of LoopNodes on an ext4
 	// file system of that size each, in a loop-mounted file: the disk faults need
-	// it, and it needs root. Useful sizes start at 128 MiB for MariaDB and at 384 MiB
+	// it, and it needs root. It implies Durable, since a disk that nobody waits for
+	// can stall unnoticed. Useful sizes start at 128 MiB for MariaDB and at 384 MiB
 	// for MySQL. LoopNodes nil means node 0 alone.
 	LoopBytes int64
 	LoopNodes []int
@@ -82,6 +83,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.LoopBytes != 0 && o.LoopNodes == nil {
 		o.LoopNodes = []int{0}
 	}
+	o.Durable = o.Durable || o.LoopBytes != 0
 	for _, i := range o.LoopNodes {
 		if i < 0 || i >= o.Nodes {
 			return o, fmt.Errorf("loop storage for node %d: the cluster has nodes 0 to %d", i, o.Nodes-1)

@@ -106,6 +106,12 @@ func (c *Cluster) AwaitSync(ctx context.Context, source *Node) error {
 	})
 }
 
+// Exec executes a statement as root.
+func (n *Node) Exec(ctx context.Context, statement string) error {
+	_, err := n.root.ExecContext(ctx, statement)
+	return err
+}
+
 // Executed returns the GTIDs the node has executed: gtid_executed on MySQL, the
 // current position on MariaDB.
 func (n *Node) Executed(ctx context.Context) (string, error) {

@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// sessionFaults are held by sessions of this process.
+func sessionFaults() []Fault {
+	return []Fault{
+		{
+			Name: "full", Doc: "every connection the server allows is taken, new ones get 1040",
+			start: takeAllConnections,
+		},
+		{
+			Name: "locked", Doc: "FLUSH TABLES WITH READ LOCK is held: reads work, writes hang",
+			start: func(ctx context.Context, n *Node) (injury, error) {
+				return holdLock(ctx, n, "FLUSH TABLES WITH READ LOCK")
+			},
+		},
+		{
+			Name: "locked-heartbeat", Doc: "the heartbeat table's metadata lock is held: only its writes and reads hang",
+			start: func(ctx context.Context, n *Node) (injury, error) {
+				return holdLock(ctx, n, "LOCK TABLES failwise.heartbeat WRITE")
+			},
+		},
+	}
+}
+
+// holdLock keeps one session of root with what a statement locks.
+func holdLock(ctx context.Context, n *Node, statement string) (injury, error) {
+	conn, err := n.root.Conn(ctx)
+	if err != nil {
+		return injury{}, err
+	}
+	if _, err := conn.ExecContext(ctx, statement); err != nil {
+		return injury{}, errors.Join(err, discard(conn))
+	}
+	return injury{
+		heal: func(ctx context.Context) error {
+			_, err := conn.ExecContext(ctx, "UNLOCK TABLES")
+			return errors.Join(err, discard(conn))
+		},
+		abandon: func() { _ = discard(conn) },
+	}, nil
+}
+
+// discard closes a session instead of giving it back to its pool.
+func discard(conn *sql.Conn) error {
+	err := conn.Raw(func(any) error { return errBad })
+	if errors.Is(err, errBad) {
+		err = nil
+	}
+	return errors.Join(err, closedTwice(conn.Close()))
+}
+
+// errBad makes the pool close a session.
+var errBad = fmt.Errorf("session no longer wanted: %w", mysql.ErrInvalidConn)
+
+// closedTwice forgives the close of a connection that Raw has closed already.
+func closedTwice(err error) error {
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
+}
+
+// takeAllConnections opens sessions of the application until the server refuses one.
+func takeAllConnections(ctx context.Context, n *Node) (injury, error) {
+	connector, err := mysql.NewConnector(n.Config(n.cluster.accounts.App))
+	if err != nil {
+		return injury{}, err
+	}
+	pool := sql.OpenDB(connector)
+	var held []*sql.Conn
+	var once sync.Once
+	release := func() {
+		once.Do(func() {
+			for _, conn := range held {
+				_ = discard(conn) // a session that does not close has ended already
+			}
+			_ = pool.Close() // nothing is left in it
+		})
+	}
+	for range n.cluster.options.MaxConnections + 1 {
+		var conn *sql.Conn
+		if conn, err = pool.Conn(ctx); err != nil {
+			break
+		}
+		held = append(held, conn)
+	}
+	var refused *mysql.MySQLError
+	if errors.As(err, &refused) && refused.Number == 1040 {
+		return injury{heal: func(context.Context) error { release(); return nil }, abandon: release}, nil
+	}
+	release()
+	if err == nil {
+		err = errors.New("the server takes more connections than max_connections")
+	}
+	return injury{}, err
+}
