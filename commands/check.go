@@ -15,6 +15,9 @@ func checkCommand() *command {
 			checkProbeCommand("connect"),
 			checkProbeCommand("select"),
 			checkProbeCommand("insert"),
+			checkStorageCommand(),
+			checkReplicaCommand(),
+			checkClusterCommand(),
 		},
 	}
 }
