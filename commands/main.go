@@ -10,11 +10,16 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"failwise/check/storage"
 )
 
 // Main runs one command line, args[0] being the program, and returns the exit
 // code of the process. Results go to p.Out; progress, logs and errors to p.Err.
 func Main(args []string, p Process) (code int) {
+	if handled, code := storage.RunChild(args); handled {
+		return code
+	}
 	defer func() {
 		if fault := recover(); fault != nil {
 			fmt.Fprintf(p.Err, "failwise: internal error: %s at %s\n", oneLine(fmt.Sprint(fault)), faultSite())

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (c *child) step(s Step, do func(*report) error) error {
 }
 
 func (c *child) run() {
-	turn, err := c.takeTurn()
+	turn, err := c.takeTurn(context.Background())
 	if err != nil {
 		c.send(report{Step: StepTurn, Note: fmt.Sprintf("cannot see whether an earlier probe of this path still hangs: %v", err)})
 	} else {

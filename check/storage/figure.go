@@ -157,7 +157,7 @@ func (t *Thresholds) Set(s string) error {
 	name, text, named := strings.Cut(s, "=")
 	if !named {
 		if s == "" {
-			return errors.New("empty threshold; write FIGURE=RANGE, for instance write=50ms or space=10:")
+			return errors.New("empty threshold; write FIGURE=RANGE, for instance space=10: or write=50ms")
 		}
 		r, err := check.ParseTimeRange(s)
 		if err != nil {
@@ -217,16 +217,26 @@ func (t Thresholds) Alerts(r Result) []Alert {
 	return alerts
 }
 
-// Perfdata lists the measured figures of r; prefix begins each label.
+// Perfdata lists the measured figures of r's own path; prefix begins each label.
 func Perfdata(r Result, prefix string, warn, crit Thresholds) []check.Perfdata {
+	r.Pressure = nil
+	return perfdata(r, prefix, warn, crit)
+}
+
+// PressurePerfdata lists the machine's I/O pressure, which is the same for all
+// paths; nil if the kernel does not tell.
+func PressurePerfdata(p *Pressure, warn, crit Thresholds) []check.Perfdata {
+	return perfdata(Result{Pressure: p}, "", warn, crit)
+}
+
+func perfdata(r Result, prefix string, warn, crit Thresholds) []check.Perfdata {
 	var list []check.Perfdata
 	for _, f := range Figures() {
 		v, ok := f.Of(r)
 		if !ok {
 			continue
 		}
-		p := check.Perfdata{Label: prefix + f.String(), Value: v, Unit: f.Unit(), Warn: warn[f], Crit: crit[f]}
-		p.Bounds, p.Max = true, math.Inf(1)
+		p := check.Perfdata{Label: prefix + f.String(), Value: v, Unit: f.Unit(), Warn: warn[f], Crit: crit[f], Bounds: true, Max: math.Inf(1)}
 		if f.Unit() == check.Percent {
 			p.Max = 100
 		}

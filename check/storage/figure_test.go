@@ -69,9 +69,9 @@ func TestThresholds(t *testing.T) {
 }
 
 func TestPerfdata(t *testing.T) {
-	r := Result{Write: &Latency{Seconds: 0.25}, Read: &Latency{Seconds: 1, Error: "EIO"}, Space: &Space{Bytes: 1, FreePercent: 8.5}, Device: &Device{}}
-	got := check.JoinPerfdata(Perfdata(r, "/data ", DefaultWarning(), DefaultCritical()))
-	if want := "'/data write'=0.25s;0.1;1;0 '/data space'=8.5%;10:;3:;0;100 '/data in_flight'=0;;;0"; got != want {
+	r := Result{Write: &Latency{Seconds: 0.25}, Read: &Latency{Seconds: 1, Error: "EIO"}, Space: &Space{Bytes: 1, FreePercent: 8.5}, Device: &Device{}, Pressure: &Pressure{Some: 1, Full: 0.5}}
+	got := check.JoinPerfdata(append(Perfdata(r, "/data ", DefaultWarning(), DefaultCritical()), PressurePerfdata(r.Pressure, Thresholds{}, Thresholds{})...))
+	if want := "'/data write'=0.25s;0.1;1;0 '/data space'=8.5%;10:;3:;0;100 '/data in_flight'=0;;;0 psi_some=1%;;;0;100 psi_full=0.5%;;;0;100"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

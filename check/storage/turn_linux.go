@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,21 +19,22 @@ const turnPause = 50 * time.Millisecond
 // minute leaves one stuck process on a disk that hangs for a day, not a thousand.
 // The turn is a socket in the abstract namespace (unix(7)): it needs no disk and
 // goes with the last thread of its process, not with the kill.
-func (c *child) takeTurn() (net.Listener, error) {
+func (c *child) takeTurn(ctx context.Context) (net.Listener, error) {
 	cwd, err := os.Readlink("/proc/self/cwd")
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s", os.Getuid(), cwd, c.req.Path))
 	name := fmt.Sprintf("@failwise-storage-%x", sum[:12])
-	l, err := net.Listen("unix", name)
+	var turn net.ListenConfig
+	l, err := turn.Listen(ctx, "unix", name)
 	if !errors.Is(err, unix.EADDRINUSE) {
 		return l, err
 	}
-	c.send(report{Step: StepTurn, Begin: true, PID: listener(name)})
+	c.send(report{Step: StepTurn, Begin: true, PID: listener(ctx, name)})
 	for {
 		time.Sleep(turnPause)
-		l, err := net.Listen("unix", name)
+		l, err := turn.Listen(ctx, "unix", name)
 		if !errors.Is(err, unix.EADDRINUSE) {
 			c.send(report{Step: StepTurn})
 			return l, err
@@ -41,8 +43,9 @@ func (c *child) takeTurn() (net.Listener, error) {
 }
 
 // listener is the process that listens on the socket, 0 if that cannot be told.
-func listener(name string) int {
-	conn, err := net.DialTimeout("unix", name, turnPause)
+func listener(ctx context.Context, name string) int {
+	dialer := net.Dialer{Timeout: turnPause}
+	conn, err := dialer.DialContext(ctx, "unix", name)
 	if err != nil {
 		return 0
 	}

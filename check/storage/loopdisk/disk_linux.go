@@ -1,6 +1,7 @@
 package loopdisk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -221,7 +222,8 @@ func (d *Disk) tool(name string, args ...string) string {
 }
 
 func run(name string, args ...string) (string, error) {
-	out, err := exec.Command(name, args...).CombinedOutput()
+	// Not the test's context: cleaning up comes after its end.
+	out, err := exec.CommandContext(context.Background(), name, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
