@@ -25,6 +25,10 @@ func (r *run) operate(ctx context.Context) error {
 	switch r.plan.Operation {
 	case hooks.Failover:
 		return r.failover(ctx)
+	case hooks.Switch:
+		return r.change(ctx)
+	case hooks.Recover:
+		return r.bringBack(ctx)
 	default:
 		return &StepError{Step: Claim, Err: fmt.Errorf("a plan for %q cannot be run", r.plan.Operation)}
 	}

@@ -154,7 +154,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-func exec(t *testing.T, n *sandbox.Node, statements ...string) {
+func sqlExec(t *testing.T, n *sandbox.Node, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
 		if _, err := n.Root().ExecContext(bounded(t), s); err != nil {
@@ -284,4 +284,3 @@ func stepsOf(r promote.Result) string {
 	}
 	return strings.Join(parts, ", ")
 }
-

@@ -1,11 +1,6 @@
 package promote
 
-import (
-	"context"
-	"errors"
-
-	"failwise/failover/journal"
-)
+import "context"
 
 // FailoverRequest asks for a promotion after the old primary's death.
 type FailoverRequest struct {
@@ -27,18 +22,6 @@ type RecoverRequest struct {
 	Node    string
 	Primary string
 	Reason  string
-}
-
-var errUnbuilt = errors.New("not built yet")
-
-// PlanSwitch builds the plan of a switch.
-func PlanSwitch(ctx context.Context, env Env, req SwitchRequest) (Plan, error) {
-	return Plan{}, errUnbuilt
-}
-
-// PlanRecover builds the plan of a recover.
-func PlanRecover(ctx context.Context, env Env, req RecoverRequest) (Plan, error) {
-	return Plan{}, errUnbuilt
 }
 
 // Failover plans and executes a failover.
@@ -66,18 +49,4 @@ func Recover(ctx context.Context, env Env, req RecoverRequest) (Result, error) {
 		return Result{Plan: plan}, err
 	}
 	return Execute(ctx, env, plan)
-}
-
-// Resume finishes an operation that its process did not: from the step open on
-// it goes forward; before that it starts again from the claim, with what the log
-// says was done. log goes on with the same promotion log.
-func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (Result, error) {
-	return Result{}, errUnbuilt
-}
-
-// FenceReturned makes a node that is not the primary read-only and ends its
-// clients' sessions: a shunned old primary that came back, or a writable replica
-// (enforce_read_only). The caller must know for sure who the primary is.
-func FenceReturned(ctx context.Context, env Env, node string) (FenceState, string, error) {
-	return FenceUntried, "", errUnbuilt
 }

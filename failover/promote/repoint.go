@@ -96,6 +96,10 @@ func (r *run) verify(ctx context.Context) {
 			names = append(names, name)
 		}
 	}
+	demoted := r.result.Demoted
+	if demoted != nil && demoted.Done {
+		names = append(names, demoted.Node)
+	}
 	if len(names) > 0 {
 		_ = r.do(ctx, Verify, "", 0, func(ctx context.Context) (string, error) {
 			errs := r.each(names, func(n *Node) error { return r.verifyOne(ctx, n) })
@@ -106,7 +110,10 @@ func (r *run) verify(ctx context.Context) {
 					good++
 					continue
 				}
-				result := &r.repoints[name].result
+				result := demoted
+				if p := r.repoints[name]; p != nil {
+					result = &p.result
+				}
 				result.Done, result.Err, result.Error = false, err, err.Error()
 				r.report(Progress{Step: Verify, Target: name, State: StepFailed, Err: err})
 			}

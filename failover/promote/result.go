@@ -136,7 +136,8 @@ type Result struct {
 	// Durations are those of the steps that ran, in their order.
 	Durations []StepDuration `json:"durations"`
 	// WritesBlocked is how long a switch kept clients from writing.
-	WritesBlocked time.Duration `json:"-"`
+	WritesBlocked   time.Duration `json:"-"`
+	WritesBlockedMS float64       `json:"writes_blocked_ms,omitempty"`
 	// Siblings are the results of repointing, in the plan's order; Demoted that of
 	// the old primary (switch) or the recovered node.
 	Siblings []NodeResult `json:"siblings,omitempty"`

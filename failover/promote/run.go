@@ -26,6 +26,9 @@ type run struct {
 	repoints     map[string]*repointing
 	stopRepoints context.CancelFunc
 
+	blocked time.Time // when a switch began to keep clients from writing
+	blocker uint64    // the server's id of the session that does
+
 	tell  sync.Mutex // one Progress call at a time
 	later sync.WaitGroup
 }

@@ -44,7 +44,9 @@ type state struct {
 	Proof     string `json:"proof,omitempty"`
 	Announced bool   `json:"announced,omitempty"`
 	Demoted   bool   `json:"demoted,omitempty"`
-	Loss      Loss   `json:"loss"`
+	// Final is the old primary's position once a switch has blocked its writes.
+	Final string `json:"final,omitempty"`
+	Loss  Loss   `json:"loss"`
 }
 
 type tried struct {

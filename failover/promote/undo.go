@@ -128,7 +128,15 @@ func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
 			}
 		}
 	}
-	if err := second.SetReadOnly(ctx, false); err != nil {
+	if v.Flavour == mysql.MariaDB && f.Locked {
+		// The session that took the global lock holds it, if it still lives.
+		if err := n.Session.SetReadOnly(ctx, false); err != nil {
+			return err
+		}
+		if err := n.Session.UnlockTables(ctx); err != nil {
+			return err
+		}
+	} else if err := second.SetReadOnly(ctx, false); err != nil {
 		return err
 	}
 	flags, err := second.ReadFlags(ctx)

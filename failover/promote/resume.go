@@ -1,0 +1,97 @@
+package promote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"failwise/failover/hooks"
+	"failwise/failover/journal"
+	"failwise/failover/lock"
+)
+
+// Resume finishes an operation whose process died. From the step open on it goes
+// forward. Before that a failover puts the candidate and its siblings back and
+// runs again from starve, with what the log says of the time before; a switch or
+// a recover is undone. log goes on with the same promotion log, see
+// journal.ResumeOperation. The hooks of steps that may have run are run again.
+func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (Result, error) {
+	s, known, err := lastState(found)
+	if err != nil {
+		return Result{}, err
+	}
+	if !known {
+		if len(found.Operation.Plan) == 0 {
+			// Not even the intent reached the disk, and nothing is done before that.
+			return Result{}, log.Finish(ctx, now(env), endedUndone, "nothing was done")
+		}
+		if err := json.Unmarshal(found.Operation.Plan, &s); err != nil {
+			return Result{}, fmt.Errorf("promotion log %s: plan: %w", found.Operation.ID, err)
+		}
+	}
+	r := newRun(env, s.Plan)
+	before := s.Before
+	r.state = s
+	r.plan = &r.state.Plan
+	if before == nil {
+		r.state.Before = map[string]channel{}
+	}
+	r.log = log
+	if lease := env.Lease; lease != nil {
+		if err := lease.Check(ctx); errors.Is(err, lock.ErrLost) {
+			return r.end(ctx, &StepError{Step: Claim, Err: fmt.Errorf("%w: %w", ErrNotClaimed, err)})
+		}
+	}
+	r.write(ctx, journal.StepNote, StepUnset, "", "resumed")
+	r.note(Claim, "", "resumes "+found.Operation.ID)
+	if r.state.Opened {
+		return r.end(ctx, r.forward(ctx))
+	}
+	if r.plan.Operation != hooks.Failover {
+		return r.end(ctx, &StepError{Step: Claim, Err: fmt.Errorf("the %s was interrupted before %s was opened: taken back", r.plan.Operation, r.plan.Candidate)})
+	}
+	r.undoCandidate(ctx)
+	return r.end(ctx, r.failover(ctx))
+}
+
+// forward goes on with an operation whose candidate was, or may have been, opened.
+func (r *run) forward(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	n := r.nodes[r.plan.Candidate]
+	if n == nil {
+		return &StepError{Step: Open, Target: r.plan.Candidate, Err: errors.New("it is not a configured node any more"), Opened: true}
+	}
+	if r.plan.Operation == hooks.Failover {
+		// Time has passed: the old primary may be back.
+		r.each(append([]string{r.plan.OldPrimary}, r.state.Fallen...), func(old *Node) error {
+			record := r.fenceNode(ctx, old)
+			r.note(Fence, old.Name, record.State.String()+": "+record.Why)
+			if old.Name == r.plan.OldPrimary {
+				r.update(func(s *state) { s.Fence = record.over(s.Fence) })
+			}
+			return nil
+		})
+	}
+	err := r.open(ctx, n)
+	if err == nil {
+		err = r.prove(ctx, n)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errFallen) && r.plan.Operation == hooks.Failover:
+		if !r.giveUp(ctx, n, err) {
+			return err
+		}
+		return r.failover(ctx)
+	case errors.Is(err, errFallen):
+		return err
+	default:
+		r.warn(err.Error())
+	}
+	if r.plan.Operation == hooks.Switch {
+		return r.switched(ctx, n)
+	}
+	r.settle(ctx, n)
+	return r.finish(ctx)
+}

@@ -1,0 +1,125 @@
+package promote_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"failwise/failover/promote"
+	"failwise/failover/sandbox"
+)
+
+// load is several writers, 500 rows a second and more in all.
+type load struct {
+	writers []*sandbox.Writer
+	begun   time.Time
+}
+
+func startLoad(t *testing.T, l *lab) *load {
+	t.Helper()
+	w := &load{begun: time.Now()}
+	for range 4 {
+		w.writers = append(w.writers, l.StartWriter(bounded(t), sandbox.WriterOptions{Pause: time.Millisecond}))
+	}
+	return w
+}
+
+func (w *load) stop(t *testing.T) (rate float64) {
+	t.Helper()
+	total := 0
+	for _, writer := range w.writers {
+		if err := writer.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		n, _ := writer.Count()
+		total += n
+	}
+	return float64(total) / time.Since(w.begun).Seconds()
+}
+
+func TestSwitchUnderLoadLosesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		for _, semi := range []bool{true, false} {
+			name := "asynchronous"
+			if semi {
+				name = "semi-sync"
+			}
+			t.Run(name, func(t *testing.T) {
+				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: semi})
+				work := startLoad(t, l)
+				sampler := l.StartSampler(bounded(t))
+				time.Sleep(time.Second)
+				result, err := promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: "db1", To: "db3"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(300 * time.Millisecond)
+				rate := work.stop(t)
+				t.Logf("%.0f rows/s; writes blocked %v; %s", rate, result.WritesBlocked, stepsOf(result))
+				primary := l.node("db3")
+				if result.NewPrimary != "db3" || len(result.Unpointed()) > 0 || len(result.Warnings) > 0 {
+					t.Errorf("result %+v", result)
+				}
+				if result.WritesBlocked > time.Second {
+					t.Errorf("writes were blocked for %v", result.WritesBlocked)
+				}
+				for _, w := range work.writers {
+					l.nothingLost(w, primary)
+				}
+				for _, n := range l.Nodes()[:2] {
+					l.follows(n, primary)
+					l.noErrant(n, primary)
+				}
+				l.noOverlap(sampler)
+			})
+		}
+	})
+}
+
+// A candidate that cannot catch up: the switch takes itself back.
+func TestSwitchTakesItselfBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour})
+		l.settings.Block = time.Second
+		writer := l.StartWriter(bounded(t), sandbox.WriterOptions{Limit: 5 * time.Second})
+		awaitAck(t, writer, time.Now())
+		// A table lock on the candidate holds its applier up without stopping it.
+		conn, err := l.Node(2).Root().Conn(bounded(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(bounded(t), "LOCK TABLES app.ledger READ"); err != nil {
+			t.Fatal(err)
+		}
+		result, err := promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: "db1", To: "db3"})
+		if _, unlock := conn.ExecContext(bounded(t), "UNLOCK TABLES"); unlock != nil {
+			t.Fatal(unlock)
+		}
+		if !errors.Is(err, promote.ErrTimeout) || result.Opened || len(result.UndoLeft) > 0 {
+			t.Fatalf("error %v, result %+v", err, result)
+		}
+		var step *promote.StepError
+		if !errors.As(err, &step) || step.Step != promote.CatchUp || step.Target != "db3" {
+			t.Errorf("the error does not name the step: %v", err)
+		}
+		awaitAck(t, writer, time.Now())
+		if err := writer.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if !l.writable(l.Node(0)) || l.writable(l.Node(2)) {
+			t.Error("the old primary is not the only writable node")
+		}
+		for _, n := range l.Nodes()[1:] {
+			l.follows(n, l.Node(0))
+		}
+		if err := l.AwaitSync(bounded(t), l.Node(0)); err != nil {
+			t.Fatal(err)
+		}
+		l.nothingLost(writer, l.Node(0))
+		l.nothingLost(writer, l.Node(2))
+		if left := l.unfinished(); len(left) > 0 {
+			t.Errorf("the promotion log is unfinished: %+v", left)
+		}
+	})
+}
