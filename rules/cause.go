@@ -37,7 +37,7 @@ var descriptions = [outcomeEnd]description{
 		"`LOCK TABLES t WRITE` in one session, `--query 'SELECT COUNT(*) FROM t'` in the probe",
 	},
 	QueryResultsTimeout: {
-		"the answer began, the rows did not come in time (servers hold back answers up to 16 KB, so that a stall of `SELECT 1` shows as query_exec_timeout)",
+		"the answer began, the rows did not come in time (servers hold back answers up to 16 KB, so that a stall of SELECT 1 shows as query_exec_timeout)",
 		"`--query \"SELECT REPEAT('x', 20000) UNION ALL SELECT SLEEP(60)\"`",
 	},
 	HostIsDown: {
