@@ -10,33 +10,30 @@ import (
 // Flavour is the kind of server.
 type Flavour uint8
 
-// The flavours.
+// The flavours. The zero value is that of a server that was not read.
 const (
-	MySQL Flavour = iota + 1
+	FlavourUnknown Flavour = iota
+	MySQL
 	MariaDB
 )
 
+var flavourNames = [...]string{"unknown", "mysql", "mariadb"}
+
 func (f Flavour) String() string {
-	switch f {
-	case MySQL:
-		return "mysql"
-	case MariaDB:
-		return "mariadb"
-	default:
-		return fmt.Sprintf("flavour(%d)", uint8(f))
+	if int(f) < len(flavourNames) {
+		return flavourNames[f]
 	}
+	return fmt.Sprintf("flavour(%d)", uint8(f))
 }
 
 // ParseFlavour is the inverse of [Flavour.String].
 func ParseFlavour(s string) (Flavour, error) {
-	switch s {
-	case "mysql":
-		return MySQL, nil
-	case "mariadb":
-		return MariaDB, nil
-	default:
-		return 0, fmt.Errorf("unknown flavour %q: want mysql or mariadb", s)
+	for i, n := range flavourNames {
+		if n == s {
+			return Flavour(i), nil
+		}
 	}
+	return FlavourUnknown, fmt.Errorf("unknown flavour %q: want mysql or mariadb", s)
 }
 
 // MarshalText is [Flavour.String].

@@ -70,7 +70,7 @@ var findingRules = []findingRule{
 		fix: "see `failwise check connect` for the node"},
 	{name: "unknown_channels", finds: eachNode(unknownChannels),
 		fix: "grant the acting user what `failwise doctor` prints, or look at the server's disk"},
-	{name: "writable_replica", finds: eachNode(writableReplica),
+	{name: "writable_replica", holds: true, finds: eachNode(writableReplica),
 		fix: "SET GLOBAL read_only=ON there, and start it read-only (read_only in its option file)"},
 	{name: "read_only_primary", finds: eachNode(readOnlyPrimary),
 		fix: "find out who set it, then SET GLOBAL read_only=OFF"},

@@ -36,9 +36,10 @@ func (j *judgement) findPrimary() {
 	}
 }
 
-// deadIsCertain tells whether an unreadable node may be taken for the primary:
-// it is the remembered one, or a majority of all nodes can be read and every
-// replica among them follows it. In either case nobody follows anyone else.
+// deadIsCertain tells whether an unreadable node may be taken for the primary.
+// A remembered one may, if no readable node follows anything that does not lead
+// to it. Any other only if a majority of all nodes can be read and every
+// replica among them names it as its own source.
 func (j *judgement) deadIsCertain(name string) bool {
 	readable := 0
 	for _, n := range j.Nodes {
@@ -46,19 +47,35 @@ func (j *judgement) deadIsCertain(name string) bool {
 			continue
 		}
 		readable++
-		if _, known := n.channels(); !known && j.memory.Primary != name {
-			return false
-		}
-		for _, source := range n.Follows() {
-			if source != name {
+		_, known := n.channels()
+		switch {
+		case j.memory.Primary == name:
+			if len(n.Links) > 0 && !j.leadsTo(n, name, len(j.Nodes)) {
 				return false
 			}
-		}
-		if len(n.Follows()) == 0 && j.memory.Primary != name {
+		case !known, len(n.Links) != 1, n.Links[0].Source != name:
 			return false
 		}
 	}
 	return j.memory.Primary == name || 2*readable > len(j.Nodes)
+}
+
+// leadsTo tells whether a node's channels end at the named node, over at most
+// so many others: at least one does, and none ends at another configured node.
+func (j *judgement) leadsTo(n Node, name string, hops int) bool {
+	leads := false
+	for _, l := range n.Links {
+		switch source, configured := j.Node(l.Source); {
+		case l.Source == name:
+			leads = true
+		case !configured:
+		case hops == 0 || !j.leadsTo(source, name, hops-1):
+			return false
+		default:
+			leads = true
+		}
+	}
+	return leads
 }
 
 // unfollowedPrimary is the primary of a cluster in which nobody follows
