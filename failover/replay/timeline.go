@@ -39,6 +39,9 @@ type Options struct {
 	// first one ends the replay.
 	KeepGoing bool
 	Skipped   func(*FileError)
+	// Begin is called once before any event, with the time of the first row as in
+	// [Report].
+	Begin func(start time.Time)
 	// Events is called with the events of one moment, per side, in order of
 	// time. The slices are reused. Requests are left out.
 	Events func(at time.Duration, sides [][]failover.Event)
@@ -63,6 +66,9 @@ type Report struct {
 	// Difference is the first moment at which two sides did not do the same, nil
 	// if there is none.
 	Difference *Difference
+	// Decision is the same for what is decided: failovers, failed replicas,
+	// alerts and holds.
+	Decision *Difference
 }
 
 // Difference is a moment at which sides differ, with the events of each.
@@ -238,6 +244,9 @@ func (p *player) begin(first []row) error {
 		p.drivers = append(p.drivers, d)
 	}
 	p.now = first[0].at
+	if p.Begin != nil {
+		p.Begin(p.report.Start)
+	}
 	return nil
 }
 
@@ -323,21 +332,58 @@ func (p *player) flush() {
 	}
 }
 
-// compare keeps the first moment at which the sides differ.
+// compare keeps the first moments at which the sides differ.
 func (p *player) compare(at time.Duration) {
-	if p.report.Difference != nil {
-		return
+	if p.report.Difference == nil && p.differ(func(failover.Event) bool { return true }) {
+		p.report.Difference = p.difference(at)
 	}
+	if p.report.Decision == nil && p.differ(decides) {
+		p.report.Decision = p.difference(at)
+	}
+}
+
+// differ reports whether the sides differ at this moment in the events that count.
+func (p *player) differ(counts func(failover.Event) bool) bool {
 	for _, g := range p.groups[1:] {
-		if slices.EqualFunc(p.groups[0], g, same) {
-			continue
+		i, j, first := 0, 0, p.groups[0]
+		for {
+			for i < len(first) && !counts(first[i]) {
+				i++
+			}
+			for j < len(g) && !counts(g[j]) {
+				j++
+			}
+			if i == len(first) || j == len(g) {
+				break
+			}
+			if !same(first[i], g[j]) {
+				return true
+			}
+			i++
+			j++
 		}
-		d := &Difference{At: at}
-		for _, g := range p.groups {
-			d.Events = append(d.Events, slices.Clone(g))
+		if i < len(first) || j < len(g) {
+			return true
 		}
-		p.report.Difference = d
-		return
+	}
+	return false
+}
+
+func (p *player) difference(at time.Duration) *Difference {
+	d := &Difference{At: at}
+	for _, g := range p.groups {
+		d.Events = append(d.Events, slices.Clone(g))
+	}
+	return d
+}
+
+// decides reports whether an event is a decision.
+func decides(ev failover.Event) bool {
+	switch ev.Kind {
+	case failover.FailoverDecided, failover.ReplicaFailed, failover.Alerted, failover.Held:
+		return true
+	default:
+		return false
 	}
 }
 
