@@ -16,6 +16,10 @@ func tree() *command {
 		subcommands: []*command{
 			checkCommand(),
 			watchCommand(),
+			replayCommand(),
+			testCommand(),
+			demoCommand(),
+			doctorCommand(),
 			configCommand(),
 			versionCommand(),
 			completionCommand(),
