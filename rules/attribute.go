@@ -57,7 +57,7 @@ func (a Attribute) set(r *Rule, value string) (message, hint string) {
 		r.Threshold, message, hint = a.number(value, Never, MaxThreshold)
 	case AttributeWindow:
 		r.Window, message, hint = a.number(value, 1, MaxThreshold)
-	case AttributeHeal:
+	default:
 		r.Heal, message, hint = a.number(value, 1, MaxHeal)
 	}
 	var unknown *UnknownError

@@ -55,6 +55,7 @@ func (o Origin) String() string {
 		return "profile " + o.Name
 	case FromFile:
 		return fmt.Sprintf("%s:%d", o.Name, o.Line)
+	default:
+		return o.Name
 	}
-	return o.Name
 }

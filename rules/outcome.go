@@ -194,3 +194,12 @@ func (o Outcome) Alive() bool { return o.Valid() && catalogue[o].alive }
 // routes can contradict only such an outcome: a hung server still answers a TCP
 // check.
 func (o Outcome) UpToLogin() bool { return o.Valid() && catalogue[o].upToLogin }
+
+// OfStatement reports whether o is about the probe's statement: it was slow,
+// refused or answered wrongly after a good login.
+func (o Outcome) OfStatement() bool {
+	return o >= SendQueryTimeout && o <= QueryResultsTimeout || o >= QueryExecutionFailed && o <= QueryTooLarge
+}
+
+// OfInsert reports whether only the insert probe ends in o.
+func (o Outcome) OfInsert() bool { return o >= ReadOnly && o <= WriteTimeout }

@@ -214,7 +214,7 @@ func TestParseReportsEverythingInOnePass(t *testing.T) {
 	src := "disk_full.state = full\n" +
 		"ok.treshold = 1\n" +
 		"disk_full.threshold = many\n" +
-		"unknwon_host.state = suspect\n" +
+		"unknow_host.state = suspect\n" +
 		"ok.state = online\n"
 	_, warnings, err := Parse("f", []byte(src), Defaults())
 	var rejected *RejectedError

@@ -4,23 +4,20 @@ package rules
 // says that the statement was the insert probe's: from the statement on it is
 // then [WriteTimeout], since login and reads worked.
 func TimeoutOf(phase Phase, write bool) Outcome {
-	switch phase {
-	case PhaseNone:
+	switch {
+	case phase == PhaseNone:
 		return Undefined
-	case PhaseResolve:
+	case phase == PhaseResolve:
 		return UnknownHost
-	case PhaseConnect:
+	case phase == PhaseConnect:
 		return SocketConnectTimeout
-	case PhaseGreeting, PhaseLogin:
+	case phase <= PhaseLogin:
 		return LoginResponseTimeout
-	}
-	if write {
+	case write:
 		return WriteTimeout
-	}
-	switch phase {
-	case PhaseSend:
+	case phase == PhaseSend:
 		return SendQueryTimeout
-	case PhaseExecute:
+	case phase == PhaseExecute:
 		return QueryExecTimeout
 	}
 	return QueryResultsTimeout

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestDidYouMean(t *testing.T) {
 	} {
 		_, err := ParseOutcome(word)
 		got := ""
-		if u, ok := err.(*UnknownError); ok {
+		if u := (*UnknownError)(nil); errors.As(err, &u) {
 			got = u.Suggestion
 		}
 		if got != want {

@@ -115,15 +115,11 @@ func (q Question) resets() []string {
 func (q Question) blind(s subject) []string {
 	lines := slices.Clone(s.blind)
 	types := q.Setup.ProbeTypes
-	switch q.Outcome {
-	case rules.ReadOnly, rules.DiskFull, rules.StorageError, rules.WriteTimeout:
-		if !slices.Contains(types, "insert") {
-			lines = append(lines, "Everything, as things are: only the insert probe ends in it, and that is not among the probe types ("+typesOr(types)+").")
-		}
-	case rules.SocketConnectTimeout, rules.LoginResponseTimeout, rules.TooManyConnections:
-		if len(types) > 0 && !slices.Contains(types, "connect") && !slices.Contains(types, "insert") {
-			lines = append(lines, "Servers that accept no new sessions: the select probe keeps one open and hardly ever logs in.")
-		}
+	switch {
+	case q.Outcome.OfInsert() && !slices.Contains(types, "insert"):
+		lines = append(lines, "Everything, as things are: only the insert probe ends in it, and that is not among the probe types ("+typesOr(types)+").")
+	case q.Outcome.UpToLogin() && slices.Equal(types, []string{"select"}):
+		lines = append(lines, "Servers that accept no new sessions: the select probe keeps one open and hardly ever logs in.")
 	}
 	return lines
 }

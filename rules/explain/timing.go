@@ -59,8 +59,9 @@ func speedOf(o rules.Outcome) speed {
 		return whole
 	case rules.NoRouteToHost, rules.HostIsDown, rules.UnknownHost, rules.NotOnline, rules.DiskFull, rules.StorageError:
 		return between0
+	default:
+		return atOnce
 	}
-	return atOnce
 }
 
 // timing computes when the rule acts on a node of a role; nil if it never does.

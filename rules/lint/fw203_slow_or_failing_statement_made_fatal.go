@@ -33,7 +33,7 @@ query_results_timeout.window    = 90
 `,
 	run: func(p *pass) {
 		for _, v := range p.doc.Overrides {
-			if !queryLevel(v.Outcome) || !v.Rule.Fatal() {
+			if !v.Outcome.OfStatement() || !v.Rule.Fatal() {
 				continue
 			}
 			bad := p.timings.Ticks(v.Rule.Threshold)
@@ -53,12 +53,6 @@ query_results_timeout.window    = 90
 			f.Hint = fmt.Sprintf("action alert, or count a stall across its recoveries: threshold = %d, window = %d", window, window*5/4+1)
 		}
 	},
-}
-
-// queryLevel reports whether an outcome is about the probe's statement.
-func queryLevel(o rules.Outcome) bool {
-	return o >= rules.SendQueryTimeout && o <= rules.QueryResultsTimeout ||
-		o >= rules.QueryExecutionFailed && o <= rules.QueryTooLarge
 }
 
 // ticksFor returns the number of ticks that take at least d.

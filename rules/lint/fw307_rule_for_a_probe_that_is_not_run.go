@@ -29,8 +29,7 @@ login_response_timeout.action    = fail
 			return
 		}
 		for _, v := range p.doc.Overrides {
-			switch v.Outcome {
-			case rules.ReadOnly, rules.DiskFull, rules.StorageError, rules.WriteTimeout:
+			if v.Outcome.OfInsert() {
 				p.at(v, rules.AttributeThreshold, fmt.Sprintf("%s is seen by the insert probe only, which is not configured", v.Outcome),
 					"probe.types: [connect, insert]")
 			}
