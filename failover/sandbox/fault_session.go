@@ -3,8 +3,8 @@ package sandbox
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/go-sql-driver/mysql"
@@ -52,19 +52,8 @@ func holdLock(ctx context.Context, n *Node, statement string) (injury, error) {
 
 // discard closes a session instead of giving it back to its pool.
 func discard(conn *sql.Conn) error {
-	err := conn.Raw(func(any) error { return errBad })
-	if errors.Is(err, errBad) {
-		err = nil
-	}
-	return errors.Join(err, closedTwice(conn.Close()))
-}
-
-// errBad makes the pool close a session.
-var errBad = fmt.Errorf("session no longer wanted: %w", mysql.ErrInvalidConn)
-
-// closedTwice forgives the close of a connection that Raw has closed already.
-func closedTwice(err error) error {
-	if errors.Is(err, sql.ErrConnDone) {
+	err := conn.Raw(func(any) error { return driver.ErrBadConn })
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		return nil
 	}
 	return err

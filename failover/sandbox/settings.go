@@ -20,6 +20,7 @@ func templateSettings(f Flavour) []string {
 			"innodb_use_native_aio=OFF", // many servers on one machine exhaust fs.aio-max-nr
 			"aria_pagecache_buffer_size=1M",
 			"key_buffer_size=64K",
+			"innodb_doublewrite=OFF", // no sandbox outlives a crash of the machine
 			"performance_schema=OFF",
 		}
 	}
@@ -31,6 +32,7 @@ func templateSettings(f Flavour) []string {
 		"innodb_buffer_pool_load_at_startup=OFF",
 		"innodb_use_native_aio=OFF",
 		"key_buffer_size=64K",
+		"innodb_doublewrite=OFF",
 		"table_open_cache=400",
 		"table_definition_cache=400",
 		"loose_mysqlx=OFF",
@@ -70,7 +72,6 @@ func (n *Node) settings() string {
 		// A killed server loses nothing by it: the kernel has what it wrote.
 		add("sync_binlog=0")
 		add("innodb_flush_log_at_trx_commit=2")
-		add("innodb_doublewrite=OFF")
 	}
 	lines = append(lines, templateSettings(o.Flavour)...)
 	if o.Flavour == MariaDB {

@@ -98,7 +98,7 @@ func initialise(ctx context.Context, b Binary, dir string) error {
 	defer cancel()
 	options := dir + ".cnf"
 	lines := append([]string{"[mysqld]"}, templateSettings(b.Flavour)...)
-	lines = append(lines, "skip_log_bin", "innodb_flush_log_at_trx_commit=2", "innodb_doublewrite=OFF", "")
+	lines = append(lines, "skip_log_bin", "innodb_flush_log_at_trx_commit=2", "")
 	if os.Getuid() == 0 {
 		lines = append(lines, "user=root", "")
 	}
