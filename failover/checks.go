@@ -52,12 +52,12 @@ func (e *Engine) settled(*node) verdict {
 
 // gates hold a node while this watcher may not act.
 func (e *Engine) gates(n *node) verdict {
-	policy := e.policyOf(n)
-	switch {
-	case policy == Maintenance:
+	switch e.policyOf(n) {
+	case Maintenance:
 		return verdict{reason: InMaintenance}
-	case policy == Manual:
+	case Manual:
 		return verdict{reason: PolicyManual}
+	case Automatic:
 	}
 	return first(n, e.coordinates, e.idle)
 }

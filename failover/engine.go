@@ -112,7 +112,7 @@ func New(c Config) (*Engine, error) {
 	if m == nil {
 		m = rules.Defaults()
 	}
-	e.ruleset.set(m.Rule)
+	e.setRule(m.Rule)
 	e.settle.end, e.confirm.doneAt = never, never
 	e.setNodes(c.Nodes)
 	e.restore(c.State)
@@ -362,7 +362,7 @@ type ruleset struct {
 	supported [rules.NumOutcomes]uint64
 }
 
-func (s *ruleset) set(rule func(rules.Outcome) rules.Rule) {
+func (s *ruleset) setRule(rule func(rules.Outcome) rules.Rule) {
 	for _, o := range rules.Outcomes() {
 		s.rules[o] = rule(o)
 		s.online[o] = s.rules[o].State == rules.Online

@@ -144,6 +144,7 @@ func (e *Engine) act(n *node) {
 		if n.shun.FailedOverTo == "" && !n.episode && !n.inMaintenance && !n.anyExpired() && !e.gates(n).holds() {
 			e.comeBack(n)
 		}
+	case Up, HalfDown, InFailover:
 	}
 }
 

@@ -112,7 +112,7 @@ func (e *Engine) setRules(table map[rules.Outcome]rules.Rule) error {
 			}
 		}
 	}
-	e.ruleset.set(func(o rules.Outcome) rules.Rule {
+	e.setRule(func(o rules.Outcome) rules.Rule {
 		if r, ok := table[o]; ok {
 			return r
 		}

@@ -41,7 +41,7 @@ func (l *lines) next() ([]byte, error) {
 			if scanned == 0 {
 				return nil, l.err
 			}
-			if l.err != io.EOF {
+			if !errors.Is(l.err, io.EOF) {
 				return nil, l.err
 			}
 			line := l.buf[l.start:l.end]

@@ -175,7 +175,7 @@ func (s *rows) csv(line []byte) (row, error) {
 		}
 		rest = rest[i+1:]
 	}
-	if n+1 != s.width && !(n+1 < s.width && found == 3) {
+	if n+1 > s.width || found < len(fields) {
 		return row{}, fmt.Errorf("the row has %d fields, the header %d", n+1, s.width)
 	}
 	return s.fields(fields[0], fields[1], fields[2])
