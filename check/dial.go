@@ -19,6 +19,8 @@ import (
 func (p *Prober) dial(ctx context.Context, rec *record) (net.Conn, string, *failure) {
 	targets, f := p.targets(ctx, rec)
 	if f != nil {
+		rec.stop()
+		rec.say(f.message)
 		return nil, "", f
 	}
 	end := rec.enter(rules.PhaseConnect)
@@ -49,9 +51,11 @@ func (p *Prober) dial(ctx context.Context, rec *record) (net.Conn, string, *fail
 			worst = f
 		}
 		if f.cancelled {
-			return nil, "", f
+			worst = f
+			break
 		}
 	}
+	rec.stop()
 	return nil, "", worst
 }
 

@@ -266,14 +266,18 @@ func firstClause(s string) string {
 // characters, of bounded length.
 func oneLine(s string) string {
 	const most = 300
+	cut := len(s) > most
+	if cut {
+		s = s[:most]
+	}
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	if cut {
+		s += "…"
 	}
 	return s
 }

@@ -209,7 +209,11 @@ func (p *Prober) enterServer(ctx context.Context, rec *record, g *pending) (*ses
 
 // read sends the probe's statement and judges its answer.
 func (p *Prober) read(ctx context.Context, rec *record, s *session) *failure {
-	a, err := s.query(ctx, rec, p.readStatement(s.greeting))
+	statement := p.readStatement(s.greeting)
+	if f := s.fits(ctx, rec, statement); f != nil {
+		return f
+	}
+	a, err := s.query(ctx, rec, statement)
 	if err == nil && p.query() == defaultQuery && (a.count != 1 || len(a.rows[0]) != 1 || a.rows[0][0] != "1") {
 		err = fmt.Errorf("%w: %s must give one row with 1", errWrongAnswer, defaultQuery)
 	}

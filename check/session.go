@@ -99,6 +99,11 @@ func (p *Prober) login(ctx context.Context, rec *record, g *greeter, greet greet
 	})
 	if err != nil {
 		f := s.fail(ctx, rec, err, cause{handshake: s.conn.usesTLS() && !verified})
+		if f.number == 1045 && !s.conn.usesTLS() {
+			// For a missing TLS MariaDB has no number of its own, nor has
+			// MySQL where the account demands it.
+			rec.note = "wrong user or password, or the server demands TLS of this account: try --ssl-mode REQUIRED"
+		}
 		_ = g.Close()
 		return nil, f
 	}
@@ -124,7 +129,7 @@ func (s *session) fail(ctx context.Context, rec *record, err error, c cause) *fa
 // names and the rows.
 func (s *session) query(ctx context.Context, rec *record, statement string) (answer, error) {
 	s.conn.attach(rec, true, false)
-	rec.say("send " + statement)
+	rec.say("send " + oneLine(statement))
 	var a answer
 	err := guard(func() error {
 		rows, err := s.sql.QueryContext(ctx, statement, nil)

@@ -1,9 +1,12 @@
 package check
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
+
+	"failwise/rules"
 )
 
 // defaultQuery is the probe's statement, in the words that a user reads.
@@ -38,6 +41,34 @@ func (p *Prober) readStatement(g greeting) string {
 		return "SELECT /*+ MAX_EXECUTION_TIME(" + strconv.Itoa(limit*1000) + ") */" + rest
 	}
 	return query
+}
+
+// mayNotFit is the length, in bytes, from which on a statement is compared with
+// the server's packet limit before it is sent.
+const mayNotFit = 64 << 10
+
+// fits reports a statement that is larger than the server's packet limit. The
+// server answers such a one with error 1153, but ends the connection without
+// reading it to the end, so that the answer is often lost.
+func (s *session) fits(ctx context.Context, rec *record, statement string) *failure {
+	if len(statement) < mayNotFit {
+		return nil
+	}
+	a, err := s.query(ctx, rec, "SELECT @@max_allowed_packet")
+	if err != nil {
+		return s.fail(ctx, rec, err, cause{})
+	}
+	if len(a.rows) != 1 || len(a.rows[0]) != 1 {
+		return nil
+	}
+	limit, err := strconv.Atoi(a.rows[0][0])
+	if err != nil || len(statement) < limit {
+		return nil
+	}
+	return &failure{
+		outcome: rules.QueryTooLarge, phase: rec.stop(),
+		message: "the statement is larger than the server's max_allowed_packet of " + a.rows[0][0] + " bytes: it was not sent",
+	}
 }
 
 // cutWord cuts a keyword from the beginning of a statement.
