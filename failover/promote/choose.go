@@ -44,10 +44,16 @@ func (r *run) choose(ctx context.Context, readings []Reading) (chosen, error) {
 				picked.advanced = &readings[j]
 			}
 		}
-		loss := r.lossReport(picked, readings)
+		for _, reading := range readings {
+			if reading.Err == nil {
+				r.readings[reading.Node] = reading
+			}
+		}
+		r.picked = picked
+		loss := r.lossReport(picked)
 		r.update(func(s *state) { s.Loss = loss })
-		if limit := r.env.MaxLost; limit != nil && loss.Count > *limit {
-			return "", fmt.Errorf("%w: %d, at most %d are allowed: %s", ErrTooMuchLoss, loss.Count, *limit, loss.Known)
+		if err := r.bearable(loss); err != nil {
+			return "", err
 		}
 		plan := r.env.withCandidate(ctx, *r.plan, name)
 		r.update(func(s *state) { s.Plan = plan })
@@ -97,7 +103,7 @@ func (r *run) pick(choice Choice) (string, error) {
 
 // lossReport compares what the old primary was last seen to have with what the
 // candidate has or will get, and says what "no loss" rests on.
-func (r *run) lossReport(picked chosen, readings []Reading) Loss {
+func (r *run) lossReport(picked chosen) Loss {
 	seen := r.env.Seen
 	have := picked.reading.Status.Progress()
 	if picked.advanced != nil {
@@ -107,16 +113,23 @@ func (r *run) lossReport(picked chosen, readings []Reading) Loss {
 	if !seen.Progress.IsEmpty() {
 		lost = have.Lacks(seen.Progress.ExecutedOnly(), seen.Progress.Executed)
 	}
+	for _, t := range r.state.Tried {
+		// What a candidate that gave way had received, and nobody else has.
+		if reading, read := r.readings[t.Node]; read {
+			lost = lost.Union(have.Lacks(reading.Status.Progress(), seen.Progress.Executed))
+		}
+	}
 	loss := Loss{Known: lost.String(), Count: lost.Count(), SemiSync: seen.SemiSync}
 	reachable := 0
-	for _, reading := range readings {
-		semi, known := reading.Status.SemiSync.Get()
-		if reading.Err == nil && known && semi.ReplicaEnabled {
+	for _, reading := range r.readings {
+		if semi, known := reading.Status.SemiSync.Get(); known && semi.ReplicaEnabled && !r.state.tried(reading.Node) {
 			reachable++
 		}
 	}
 	needed := seen.SemiSyncReplicas - max(seen.WaitCount, 1) + 1
 	switch {
+	case loss.Count > 0:
+		loss.Why = "these are on no node that could be promoted"
 	case !seen.SemiSync:
 		loss.Why = "semi-sync was not in sync at the last good look: what the primary acknowledged alone may be lost"
 	case reachable < needed:
@@ -126,6 +139,14 @@ func (r *run) lossReport(picked chosen, readings []Reading) Loss {
 		loss.Why = fmt.Sprintf("semi-sync was in sync and %d of at least %d semi-sync replicas are reachable", reachable, needed)
 	}
 	return loss
+}
+
+// bearable tells whether the known loss is within the limit.
+func (r *run) bearable(loss Loss) error {
+	if limit := r.env.MaxLost; limit != nil && loss.Count > *limit {
+		return fmt.Errorf("%w: %d, at most %d are allowed: %s", ErrTooMuchLoss, loss.Count, *limit, loss.Known)
+	}
+	return nil
 }
 
 func describeChoice(picked chosen, choice Choice, loss Loss) string {

@@ -174,6 +174,7 @@ func (l *lab) dieAndResume(primary *sandbox.Node, step, state string) *sandbox.N
 	if err := writer.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(200 * time.Millisecond)
 	killed := time.Now()
 	if err := primary.Kill(bounded(t)); err != nil {
 		t.Fatal(err)

@@ -44,6 +44,11 @@ func (r *run) fenceOld(ctx context.Context) error {
 			return nil
 		})
 		r.update(func(s *state) { s.Fence = old.over(s.Fence) })
+		if old.State == FenceProved {
+			if err := r.lastWords(ctx); err != nil {
+				return "", err
+			}
+		}
 		if r.env.Hooks.Has(hooks.Fence) {
 			report := r.env.Hooks.Fire(ctx, r.call(hooks.Fence, ""))
 			if err := report.Err(); err != nil {
@@ -64,6 +69,37 @@ func (r *run) fenceOld(ctx context.Context) error {
 		}
 		return fence.State.String() + ": " + fence.Why, nil
 	})
+}
+
+// lastWords reads what a fenced old primary has executed in the end: from then on
+// the loss is known exactly.
+func (r *run) lastWords(ctx context.Context) error {
+	n := r.nodes[r.plan.OldPrimary]
+	second, done := n.second()
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	st, err := second.Status(ctx)
+	if err != nil {
+		r.note(Fence, n.Name, "what it executed last could not be read: "+err.Error())
+		return nil
+	}
+	r.env.Seen.Progress = st.Progress()
+	if r.picked.node == nil {
+		return nil
+	}
+	loss := r.lossReport(r.picked)
+	if !loss.NoLoss && loss.Count == 0 {
+		loss.NoLoss, loss.Why = true, "the old primary is fenced and has nothing that the candidate has not received"
+	}
+	if loss.Count > 0 {
+		loss.NoLoss, loss.Why = false, "read from the fenced old primary: some of these may have been acknowledged"
+	}
+	r.update(func(s *state) { s.Loss = loss })
+	if loss.Count > 0 {
+		r.note(Fence, n.Name, fmt.Sprintf("%d transactions of the old primary are on no candidate: %s", loss.Count, loss.Known))
+	}
+	return r.bearable(loss)
 }
 
 // over keeps what is known from an earlier look at the flags before.

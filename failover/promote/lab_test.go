@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"failwise/check"
+	"failwise/failover/hooks"
 	"failwise/failover/journal"
 	"failwise/failover/mysql"
 	"failwise/failover/promote"
@@ -29,6 +30,11 @@ type lab struct {
 	seen     promote.Seen
 	dir      *journal.Dir
 	settings promote.Settings
+	prefer   []string
+	hooks    hooks.Set
+	online   func() bool
+	// onStep, if not nil, is told each line of progress first.
+	onStep func(promote.Progress)
 
 	mu       sync.Mutex
 	progress []promote.Progress
@@ -44,9 +50,9 @@ func onBoth(t *testing.T, f func(*testing.T, sandbox.Flavour)) {
 	}
 }
 
-func newLab(t *testing.T, o sandbox.Options) *lab {
+func newLab(t *testing.T, o sandbox.Options, prefer ...string) *lab {
 	t.Helper()
-	l := &lab{Cluster: sandbox.ForTest(t, o), t: t, second: map[string]*mysql.Session{}}
+	l := &lab{Cluster: sandbox.ForTest(t, o), t: t, second: map[string]*mysql.Session{}, prefer: prefer}
 	l.connect()
 	l.look()
 	l.dir = journal.NewDir(t.TempDir())
@@ -56,6 +62,11 @@ func newLab(t *testing.T, o sandbox.Options) *lab {
 // connect makes the sessions that a watcher keeps.
 func (l *lab) connect() {
 	l.members = members(l.t, l.Cluster)
+	for i := range l.members {
+		if slices.Contains(l.prefer, l.members[i].Name) {
+			l.members[i].Promote = topology.Prefer
+		}
+	}
 	l.reader = topology.NewReader(l.members, 5*time.Second)
 	l.t.Cleanup(func() { _ = l.reader.Close() })
 	for _, m := range l.members {
@@ -116,7 +127,11 @@ func (l *lab) env() promote.Env {
 		Begin: func(ctx context.Context, op journal.Operation) (promote.Log, error) {
 			return journal.BeginOperation(ctx, l.dir, op)
 		},
+		Hooks: l.hooks, OldOnline: l.online,
 		Progress: func(p promote.Progress) {
+			if l.onStep != nil {
+				l.onStep(p)
+			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.progress = append(l.progress, p)

@@ -175,9 +175,11 @@ func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p
 		}
 		before = channelOf(c)
 	}
-	if err := r.turn(ctx, n, to, before, on); err != nil {
-		fail(err)
-		return
+	if !r.resumed || !r.alreadyFollows(ctx, n, to) {
+		if err := r.turn(ctx, n, to, before, on); err != nil {
+			fail(err)
+			return
+		}
 	}
 	after, err := awaitReceiver(ctx, n.Session, before.Name)
 	if err != nil {
@@ -198,6 +200,13 @@ func (r *run) before(node string) (channel, bool) {
 	defer r.mu.Unlock()
 	c, known := r.state.Before[node]
 	return c, known
+}
+
+// alreadyFollows tells whether an earlier process has repointed the replica.
+func (r *run) alreadyFollows(ctx context.Context, n, to *Node) bool {
+	channels, err := n.Session.Channels(ctx)
+	return err == nil && len(channels) == 1 && channels[0].SourceHost == to.Host && channels[0].SourcePort == to.Port &&
+		channels[0].SQL == mysql.ThreadYes && channels[0].IO != mysql.ThreadNo
 }
 
 // turn stops the replica, points it at to and starts it once on is closed.

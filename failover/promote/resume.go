@@ -38,6 +38,7 @@ func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (
 		r.state.Before = map[string]channel{}
 	}
 	r.log = log
+	r.resumed = true
 	if lease := env.Lease; lease != nil {
 		if err := lease.Check(ctx); errors.Is(err, lock.ErrLost) {
 			return r.end(ctx, &StepError{Step: Claim, Err: fmt.Errorf("%w: %w", ErrNotClaimed, err)})

@@ -26,6 +26,10 @@ type run struct {
 	repoints     map[string]*repointing
 	stopRepoints context.CancelFunc
 
+	resumed  bool // an earlier process may have done part of it
+	picked   chosen
+	readings map[string]Reading // the last good reading of each replica
+
 	blocked time.Time // when a switch began to keep clients from writing
 	blocker uint64    // the server's id of the session that does
 
@@ -38,7 +42,7 @@ func newRun(env Env, plan Plan) *run {
 	if env.Now == nil {
 		env.Now = time.Now
 	}
-	r := &run{env: env, started: time.Now(), nodes: map[string]*Node{}, log: noLog{}}
+	r := &run{env: env, started: time.Now(), nodes: map[string]*Node{}, readings: map[string]Reading{}, log: noLog{}}
 	for i := range env.Nodes {
 		r.nodes[env.Nodes[i].Name] = &env.Nodes[i]
 	}
