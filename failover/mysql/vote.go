@@ -64,6 +64,10 @@ type VoteOptions struct {
 	// Connected is when the replica's IO thread was last seen connected; zero is
 	// never.
 	Connected time.Time
+	// Before is an earlier reading of the channel, made at BeforeAt: where nothing
+	// has come since, the silence counts from there. Zero is none.
+	Before   Channel
+	BeforeAt time.Time
 }
 
 // Look asks a replica whether it still sees its source without touching it:
@@ -97,7 +101,7 @@ func (s *Session) look(ctx context.Context, o VoteOptions, start time.Time) Ball
 			}
 			continue
 		case connected && c.shortHeartbeat():
-			return s.listen(ctx, o.Channel, c)
+			return s.listen(ctx, o, c)
 		case connected && c.SQL != ThreadYes:
 			return Ballot{Vote: failover.VoteSees, Channel: c,
 				Evidence: "its IO thread is connected; it is not asked afresh because its SQL thread is stopped"}
@@ -146,10 +150,22 @@ func (s *Session) channelWithHeartbeats(ctx context.Context, name string) (Chann
 
 // listen waits for a sign of life on a connected channel: a heartbeat or an
 // event. Two periods of silence and a bit mean that the source is lost.
-func (s *Session) listen(ctx context.Context, name string, first Channel) Ballot {
+func (s *Session) listen(ctx context.Context, o VoteOptions, first Channel) Ballot {
+	name := o.Channel
 	period := first.HeartbeatPeriod.Or(shortHeartbeat)
 	limit := 2*period + period/4
-	deadline := time.Now().Add(limit)
+	since := time.Now()
+	if b := o.Before; !o.BeforeAt.IsZero() && b.Heartbeats.IsKnown() && b.Heartbeats == first.Heartbeats && b.Read == first.Read {
+		since = o.BeforeAt
+	}
+	deadline := since.Add(limit)
+	silent := func(c Channel) Ballot {
+		return Ballot{Vote: failover.VoteLost, Channel: c,
+			Evidence: fmt.Sprintf("connected, but neither heartbeat nor event for %s with a heartbeat period of %s", time.Since(since).Round(10*time.Millisecond), period)}
+	}
+	if time.Now().After(deadline) {
+		return silent(first)
+	}
 	for c := first; ; {
 		if !pause(ctx, min(50*time.Millisecond, period/4)) {
 			return Ballot{Vote: failover.VoteUnknown, Channel: c, Evidence: "no time left to wait for a heartbeat"}
@@ -165,8 +181,7 @@ func (s *Session) listen(ctx context.Context, name string, first Channel) Ballot
 		case c.Heartbeats != first.Heartbeats || c.Read != first.Read:
 			return Ballot{Vote: failover.VoteSees, Channel: c, Evidence: "a heartbeat or event came just now"}
 		case time.Now().After(deadline):
-			return Ballot{Vote: failover.VoteLost, Channel: c,
-				Evidence: fmt.Sprintf("connected, but neither heartbeat nor event for %s with a heartbeat period of %s", limit.Round(time.Millisecond), period)}
+			return silent(c)
 		}
 	}
 }

@@ -17,6 +17,9 @@ type Voter struct {
 	Channel string
 	// Connected is when its IO thread was last seen connected; zero is never.
 	Connected time.Time
+	// Before is its channel as it was read at BeforeAt; see [mysql.VoteOptions].
+	Before   mysql.Channel
+	BeforeAt time.Time
 }
 
 // Asker asks one replica about its source.
@@ -44,7 +47,9 @@ func Poll(ctx context.Context, voters []Voter, bounce bool) []Answer {
 	defer enough()
 	for i, v := range voters {
 		all.Go(func() {
-			b := v.Session.Look(looking, mysql.VoteOptions{Channel: v.Channel, Connected: v.Connected})
+			b := v.Session.Look(looking, mysql.VoteOptions{
+				Channel: v.Channel, Connected: v.Connected, Before: v.Before, BeforeAt: v.BeforeAt,
+			})
 			answers[i] = Answer{v.Name, b}
 			if b.Vote == failover.VoteSees && !b.NeedsBounce {
 				enough()
@@ -93,7 +98,9 @@ func Voters(t Topology, r *Reader, connected map[string]time.Time) []Voter {
 	var list []Voter
 	for _, n := range t.Followers(t.Primary) {
 		if c, ok := n.Channel(t.Primary); ok {
-			list = append(list, Voter{n.Name, r.Session(n.Name), c.Name, connected[n.Name]})
+			list = append(list, Voter{
+				Name: n.Name, Session: r.Session(n.Name), Channel: c.Name, Connected: connected[n.Name], Before: c, BeforeAt: n.Status.ReadAt,
+			})
 		}
 	}
 	return list

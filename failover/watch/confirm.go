@@ -47,9 +47,15 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 	}()
 }
 
-// recheck makes one more connect probe, which reaches the engine like any other.
+// recheckLimit bounds the recheck. A probe of a node that hangs takes its whole
+// budget; that it has still not answered by then is the answer, and should it
+// answer later the engine hears of it while the promotion can still be undone.
+const recheckLimit = time.Second
+
+// recheck makes one more connect probe, or takes the one in flight, which reaches
+// the engine like any other.
 func (w *Watcher) recheck(ctx context.Context, m *member, record *roundRecord) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timings.ProbeInterval+2*w.cfg.Timings.ProbeBudget)
+	ctx, cancel := context.WithTimeout(ctx, recheckLimit)
 	defer cancel()
 	if r, ok := m.probings[check.Connect].fresh(ctx); ok {
 		w.send(func() { record.Recheck = &r })
@@ -87,7 +93,7 @@ func (w *Watcher) voters(primary string) []topology.Voter {
 		if t, ok := w.topo.Node(n.Name); ok && w.answers(n.Name) {
 			channel, _ := t.Channel(primary)
 			voters = append(voters, topology.Voter{Name: n.Name, Session: bounded{w.reader.Session(n.Name)},
-				Channel: channel.Name, Connected: w.known.connected[n.Name]})
+				Channel: channel.Name, Connected: w.known.connected[n.Name], Before: channel, BeforeAt: t.Status.ReadAt})
 		}
 	}
 	return voters

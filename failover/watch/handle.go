@@ -107,7 +107,7 @@ func (w *Watcher) sentence(ev failover.Event) string {
 	case failover.Healed:
 		return "online again: its alarms are deleted"
 	case failover.Expired:
-		return fmt.Sprintf("%s has reached its threshold: %d of %d ticks, action %s", ev.Outcome, ev.Count, rule.Threshold, rule.Action)
+		return fmt.Sprintf("%s has reached its threshold of %s: %s", ev.Outcome, ticks(rule.Threshold), rule.Action)
 	case failover.Alerted:
 		return fmt.Sprintf("alert: %s for %s", ev.Outcome, w.cfg.Timings.Ticks(ev.Count))
 	case failover.SettleBegan:
@@ -144,8 +144,15 @@ func (w *Watcher) fuse(ev failover.Event) string {
 	case r.Threshold == 0:
 		return fmt.Sprintf("%s at once", r.Action)
 	default:
-		return fmt.Sprintf("%s after %d ticks (%s)", r.Action, r.Threshold, w.cfg.Timings.Ticks(r.Threshold))
+		return fmt.Sprintf("%s after %s (%s)", r.Action, ticks(r.Threshold), w.cfg.Timings.Ticks(r.Threshold))
 	}
+}
+
+func ticks(n int) string {
+	if n == 1 {
+		return "1 tick"
+	}
+	return fmt.Sprintf("%d ticks", n)
 }
 
 func (w *Watcher) holdSentence(ev failover.Event) string {

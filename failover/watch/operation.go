@@ -130,7 +130,9 @@ func (w *Watcher) progress(op *operation, p promote.Progress) {
 	if p.State == promote.StepFailed || p.State == promote.StepUndone {
 		level = slog.LevelError
 	}
-	w.notice(Notice{Time: p.Time, Level: level, Kind: "step", Node: p.Target, Text: stepText(p), Step: &p})
+	if p.State != promote.StepBegun {
+		w.notice(Notice{Time: p.Time, Level: level, Kind: "step", Node: p.Target, Text: stepText(p), Step: &p})
+	}
 	if op.decided && p.Step == promote.Open && p.State == promote.StepDone {
 		w.tell(failover.Opened())
 	}

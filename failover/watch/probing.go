@@ -18,14 +18,9 @@ type probing struct {
 	deliver   func(check.Result)
 	wake      chan struct{}
 
-	mu      sync.Mutex
-	waiting []waiter
-}
-
-// waiter is told of the first probe that began at or after its time.
-type waiter struct {
-	since time.Time
-	done  chan check.Result
+	mu       sync.Mutex
+	inFlight bool
+	waiting  []chan check.Result
 }
 
 func newProbing(p *check.Prober, interval time.Duration, scheduled bool, deliver func(check.Result)) *probing {
@@ -40,20 +35,37 @@ func (p *probing) trigger() {
 	}
 }
 
-// fresh has a probe made and returns its result once it has been delivered. It
-// returns false when ctx ends first.
+// fresh returns the next probe to end once it has been delivered: the one in
+// flight, or one made at once. It returns false when ctx ends first.
 func (p *probing) fresh(ctx context.Context) (check.Result, bool) {
-	w := waiter{since: time.Now(), done: make(chan check.Result, 1)}
+	done := make(chan check.Result, 1)
 	p.mu.Lock()
-	p.waiting = append(p.waiting, w)
+	p.waiting = append(p.waiting, done)
+	if !p.inFlight {
+		p.trigger()
+	}
 	p.mu.Unlock()
-	p.trigger()
 	select {
-	case r := <-w.done:
+	case r := <-done:
 		return r, true
 	case <-ctx.Done():
 		return check.Result{}, false
 	}
+}
+
+// begin and end mark a probe in flight; end returns who waited for it.
+func (p *probing) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inFlight = true
+}
+
+func (p *probing) end() []chan check.Result {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := p.waiting
+	p.inFlight, p.waiting = false, nil
+	return waiting
 }
 
 // run probes until ctx ends.
@@ -72,33 +84,18 @@ func (p *probing) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := time.Now()
+		p.begin()
 		result := p.prober.Probe(ctx)
+		waiting := p.end()
 		if ctx.Err() != nil {
 			return
 		}
 		p.deliver(result)
-		p.answer(began, result)
+		for _, w := range waiting {
+			w <- result
+		}
 		if p.scheduled {
 			timer.Reset(max(0, p.interval-time.Since(began)))
 		}
-	}
-}
-
-// answer tells those who waited for a probe that began no earlier than they
-// asked, and probes again for the others.
-func (p *probing) answer(began time.Time, r check.Result) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	left := p.waiting[:0]
-	for _, w := range p.waiting {
-		if began.Before(w.since) {
-			left = append(left, w)
-			continue
-		}
-		w.done <- r
-	}
-	p.waiting = left
-	if len(left) > 0 {
-		p.trigger()
 	}
 }

@@ -142,15 +142,13 @@ func (w *Watcher) takeRoles() {
 	if next == "" || next == w.known.roles || w.topo.PrimaryDead && w.known.roles != "" {
 		return
 	}
+	w.note(slog.LevelWarn, next, "is the primary now, in place of %s: somebody else changed it", orNone(w.known.roles))
 	w.setPrimary(next)
 	w.tell(failover.NodesAre(w.engineNodes(next)))
 }
 
 // setPrimary notes who the primary is.
 func (w *Watcher) setPrimary(name string) {
-	if was := w.known.roles; was != "" && was != name {
-		w.note(slog.LevelWarn, name, "is the primary now, in place of %s", was)
-	}
 	w.known.roles = name
 	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Topology, Node: name, Message: name + " is the primary", Data: journal.Data(w.topo)})
 }
