@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"failwise/failover"
+	"failwise/failover/sandbox"
 	"failwise/failover/watch"
 )
 
@@ -61,7 +62,7 @@ func (d *demo) sumUp(ctx context.Context, promoted bool) {
 // sumUpWrites counts what the client lost and how long it had to wait.
 func (d *demo) sumUpWrites(ctx context.Context, final string, promoted bool, say func(string, string, ...any)) {
 	acknowledged, sent := d.writer.Count()
-	if ack, ok := d.writer.FirstAck(d.broken); ok && promoted {
+	if ack, ok := d.firstOn(final); ok && promoted {
 		longest := time.Duration(0)
 		for _, o := range d.writer.Outages(time.Millisecond) {
 			if o.To.After(d.broken) {
@@ -86,6 +87,16 @@ func (d *demo) sumUpWrites(ctx context.Context, final string, promoted bool, say
 		}
 		say("lost", "%d acknowledged rows missing on %s", len(missing), final)
 	}
+}
+
+// firstOn is the first row that a node acknowledged after the fault.
+func (d *demo) firstOn(node string) (sandbox.Ack, bool) {
+	for _, a := range d.writer.Acks() {
+		if a.Node.Name() == node && a.Sent.After(d.broken) {
+			return a, true
+		}
+	}
+	return sandbox.Ack{}, false
 }
 
 // place says what a node is now, as the server itself tells.

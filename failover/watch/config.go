@@ -120,6 +120,9 @@ type Config struct {
 	// from the watcher's own goroutines but never twice at a time. It must not
 	// block.
 	Notify func(Notice)
+
+	// observer decides nothing by itself: it serves one request.
+	observer bool
 }
 
 func (c *Config) validate() error {

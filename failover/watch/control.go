@@ -46,7 +46,7 @@ type line struct {
 // `status` and live requests, nothing else.
 func (w *Watcher) serve(ctx context.Context) {
 	path := filepath.Join(w.cfg.Dir, controlName)
-	if w.cfg.DryRun {
+	if w.cfg.DryRun || w.cfg.observer {
 		return
 	}
 	_ = os.Remove(path)

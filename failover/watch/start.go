@@ -72,8 +72,8 @@ func (w *Watcher) makeEngine(state journal.State) error {
 			delete(earlier.Shunned, name)
 		}
 	}
-	if w.memory.Primary == "" {
-		w.memory.Primary = w.topo.Primary
+	if w.cfg.observer {
+		earlier.Policy, earlier.NodePolicies = nil, nil
 	}
 	cfg := failover.Config{
 		Nodes: w.engineNodes(w.topo.Primary), Rules: w.rules, Timings: w.cfg.Timings, Policy: w.cfg.Policy,

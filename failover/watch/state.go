@@ -229,7 +229,7 @@ func (w *Watcher) takeState(s journal.State, version journal.Version) {
 }
 
 func (w *Watcher) takePolicy(node string, p journal.PolicyState, now time.Time) {
-	if node != "" && w.member(node) == nil {
+	if node != "" && w.member(node) == nil || w.cfg.observer {
 		return
 	}
 	ps, ok, err := policyState(p, now)

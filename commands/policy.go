@@ -1,0 +1,215 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"failwise/commands/config"
+	"failwise/failover"
+	"failwise/failover/journal"
+)
+
+func policyCommand() *command {
+	return &command{
+		name:     "policy",
+		operands: "[automatic|manual|maintenance]",
+		summary:  "show or set what may be done without asking",
+		about: "automatic: detect, alert, fail over. manual: detect and alert; a failover holds until somebody orders it.\n" +
+			"maintenance: probe only, the alarms' clocks stand still, no alert and no action.\n" +
+			"\n" +
+			"The policy survives restarts; a running watcher takes it in within a second. Setting automatic again also\n" +
+			"gives failed promotions their attempts back.",
+		examples: []example{
+			{"policy", "which policy holds, who set it, when and why"},
+			{"policy maintenance --for 2h --reason 'kernel update'", "ends by itself"},
+			{"policy maintenance --node db2", "one node only"},
+			{"policy automatic", "back to work"},
+		},
+		flags: []cli.Flag{
+			&cli.GenericFlag{Name: "for", Value: &durationValue{}, Usage: "end after `DURATION`; then the policy before it holds again"},
+			&cli.StringFlag{Name: "node", Usage: "set it for node `NAME` only"},
+			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal and everyone who looks"},
+		},
+		max:    1,
+		values: func(*invocation) []string { return []string{"automatic", "manual", "maintenance"} },
+		run:    runPolicy,
+	}
+}
+
+func runPolicy(ctx context.Context, in *invocation) error {
+	c, err := in.cluster()
+	if err != nil {
+		return err
+	}
+	if in.Args().Len() == 0 {
+		if in.IsSet("for") || in.IsSet("reason") || in.IsSet("node") {
+			return usagef("policy needs a mode to set: automatic, manual or maintenance")
+		}
+		s, err := in.loadState(ctx, c)
+		if err != nil {
+			return err
+		}
+		return in.printPolicy(c, s)
+	}
+	mode, err := failover.ParsePolicy(strings.ToLower(in.Args().First()))
+	if err != nil {
+		return usagef("%q is no policy: use automatic, manual or maintenance", in.Args().First())
+	}
+	node := in.String("node")
+	if node != "" {
+		n, ok := c.Node(node)
+		if !ok {
+			return usagef("cluster %s has no node %s", c.Name, node).hint("its nodes are %s", strings.Join(c.NodeNames(), ", "))
+		}
+		node = n.Name
+	}
+	limit := in.duration("for")
+	if in.IsSet("for") && limit <= 0 {
+		return usagef("--for must be longer than 0")
+	}
+	now, by := time.Now(), in.whoami()
+	s, err := in.changeState(ctx, c, func(s *journal.State) error {
+		setPolicy(s, c, node, mode, limit, in.String("reason"), by, now)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return in.printPolicy(c, s)
+}
+
+// setPolicy changes the stored policy of the cluster or of one node.
+func setPolicy(s *journal.State, c *config.Cluster, node string, mode failover.Policy, limit time.Duration, reason, by string, now time.Time) {
+	before := s.Policy
+	if node != "" {
+		before = s.NodePolicy[node]
+	}
+	p := journal.PolicyState{Mode: mode.String(), Reason: reason, By: by, Since: now.Truncate(time.Millisecond)}
+	if limit > 0 {
+		p.Until = now.Add(limit).Truncate(time.Millisecond)
+		p.Then = lastingMode(before, c, node)
+	}
+	switch {
+	case node == "":
+		s.Policy = p
+	case mode == failover.Automatic && limit == 0:
+		delete(s.NodePolicy, node)
+	default:
+		if s.NodePolicy == nil {
+			s.NodePolicy = map[string]journal.PolicyState{}
+		}
+		s.NodePolicy[node] = p
+	}
+}
+
+// lastingMode is what holds when a limited policy ends.
+func lastingMode(before journal.PolicyState, c *config.Cluster, node string) string {
+	switch {
+	case before.Mode == "" && node != "":
+		return failover.Automatic.String()
+	case before.Mode == "":
+		return c.Policy
+	case before.Until.IsZero():
+		return before.Mode
+	default:
+		// A limited policy over another one: what lay below both, whether or not the
+		// first has ended.
+		return before.Then
+	}
+}
+
+// policyView is the JSON output of policy.
+type policyView struct {
+	Cluster string       `json:"cluster"`
+	Policy  policyOf     `json:"policy"`
+	Nodes   []nodePolicy `json:"nodes"`
+}
+
+type policyOf struct {
+	Mode   string `json:"mode"`
+	By     string `json:"by,omitempty"`
+	Since  string `json:"since,omitempty"`
+	Until  string `json:"until,omitempty"`
+	Then   string `json:"then,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Source is "configuration" where nobody has set one.
+	Source string `json:"source"`
+
+	since, until time.Time
+}
+
+type nodePolicy struct {
+	Node string `json:"node"`
+	policyOf
+}
+
+// effectivePolicy is the policy that holds now.
+func effectivePolicy(p journal.PolicyState, otherwise string, now time.Time) policyOf {
+	switch {
+	case p.Mode == "":
+		return policyOf{Mode: otherwise, Source: "configuration"}
+	case p.Ended(now):
+		return policyOf{Mode: p.Then, Source: "after the limited policy ended"}
+	}
+	v := policyOf{
+		Mode: p.Mode, By: p.By, Reason: p.Reason, Source: "failwise policy",
+		Since: jsonTime(p.Since), Until: jsonTime(p.Until), since: p.Since, until: p.Until,
+	}
+	if !p.Until.IsZero() {
+		v.Then = p.Then
+	}
+	return v
+}
+
+func (in *invocation) printPolicy(c *config.Cluster, s journal.State) error {
+	now := time.Now()
+	view := policyView{Cluster: c.Name, Policy: effectivePolicy(s.Policy, c.Policy, now), Nodes: []nodePolicy{}}
+	for _, n := range c.Nodes {
+		if p, ok := s.NodePolicy[n.Name]; ok && !(p.Ended(now) && p.Then == failover.Automatic.String()) {
+			view.Nodes = append(view.Nodes, nodePolicy{n.Name, effectivePolicy(p, "automatic", now)})
+		}
+	}
+	if in.JSON() {
+		return in.printJSON(view)
+	}
+	fmt.Fprintln(in.Out, policyLine(in.paint(Stdout), "cluster "+c.Name, view.Policy, now))
+	for _, n := range view.Nodes {
+		fmt.Fprintln(in.Out, policyLine(in.paint(Stdout), "node "+n.Node, n.policyOf, now))
+	}
+	return nil
+}
+
+// policyLine is a policy in one line.
+func policyLine(paint painter, who string, p policyOf, now time.Time) string {
+	mode := p.Mode
+	switch mode {
+	case "automatic":
+		mode = paint.green(mode)
+	case "maintenance":
+		mode = paint.yellow(mode)
+	default:
+		mode = paint.bold(mode)
+	}
+	line := who + ": " + mode
+	if !p.until.IsZero() {
+		left := p.until.Sub(now).Round(time.Second)
+		line += fmt.Sprintf(" for %s more, then %s", left, p.Then)
+	}
+	if p.Source == "configuration" {
+		return line + " (configured; nobody has set another)"
+	}
+	if p.By != "" {
+		line += ", set by " + p.By
+	}
+	if !p.since.IsZero() {
+		line += " at " + p.since.Local().Format("2006-01-02 15:04:05")
+	}
+	if p.Reason != "" {
+		line += ": " + p.Reason
+	}
+	return line
+}
