@@ -22,6 +22,10 @@ type world struct {
 	// asked are rounds that nobody has ended yet; running: a promotion runs.
 	asked   []int
 	running bool
+	// lost: the coordinator fact is to be told anew.
+	lost bool
+	// shows is what each node's probes end in at present.
+	shows [4]rules.Outcome
 }
 
 var worldNodes = []string{"a", "b", "c", "d"}
@@ -36,7 +40,7 @@ var seenOutcomes = []rules.Outcome{
 func genRule(t *rapid.T, o rules.Outcome) rules.Rule {
 	r := rules.Rule{
 		State:     rapid.SampledFrom([]rules.State{rules.Stopped, rules.Timeout, rules.Suspect}).Draw(t, "state"),
-		Threshold: rapid.SampledFrom([]int{-1, 0, 1, 2, 5}).Draw(t, "threshold"),
+		Threshold: rapid.SampledFrom([]int{-1, 0, 0, 1, 2, 5}).Draw(t, "threshold"),
 		Action:    rapid.SampledFrom([]rules.Action{rules.None, rules.Alert, rules.Fail, rules.Fail}).Draw(t, "action"),
 		Heal:      rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "heal"),
 	}
@@ -116,6 +120,8 @@ func (w *world) do(t *rapid.T, c failover.Call) []failover.Event {
 		switch ev.Kind {
 		case failover.AskReplicas:
 			w.asked = append(w.asked, ev.Round)
+		case failover.AskCoordinator:
+			w.lost = true
 		case failover.FailoverDecided:
 			w.running = true
 		case failover.Promoted, failover.PromotionEnded:
@@ -133,11 +139,11 @@ func (w *world) tell(t *rapid.T, f failover.Fact) { w.do(t, failover.Call{At: w.
 
 // step lets time pass up to the next probes, judging at each deadline, or pauses.
 func (w *world) step(t *rapid.T) {
-	if rapid.IntRange(0, 60).Draw(t, "pause") == 0 {
+	if rapid.IntRange(0, 120).Draw(t, "pause") == 0 {
 		w.now += time.Duration(rapid.IntRange(5, 60).Draw(t, "paused")) * time.Second
 		return
 	}
-	next := w.now + time.Duration(rapid.SampledFrom([]int{0, 300, 1000, 1000, 1700}).Draw(t, "later"))*time.Millisecond
+	next := w.now + time.Duration(rapid.SampledFrom([]int{0, 300, 1000, 1000, 2500}).Draw(t, "later"))*time.Millisecond
 	for range 1000 {
 		at := max(w.NextDeadline(), w.now)
 		if at >= next {
@@ -228,22 +234,36 @@ func (w *world) live(t *rapid.T, actions int, facts bool) {
 		w.step(t)
 		w.serve(t)
 		switch {
-		case facts && rapid.IntRange(0, 7).Draw(t, "do") == 0:
+		case facts && rapid.IntRange(0, 11).Draw(t, "do") == 0:
 			f := w.fact(t)
 			if f.Node != "" && !w.has(f.Node) || f.Kind == failover.FactForced && w.primary() == "" {
 				continue
 			}
 			w.tell(t, f)
 		default:
-			o := rapid.SampledFrom(seenOutcomes).Draw(t, "outcome")
-			node := rapid.SampledFrom(worldNodes).Draw(t, "seen")
-			w.do(t, failover.Call{At: w.now, Observation: &failover.Observation{Node: node, Outcome: o}})
+			w.probe(t)
+		}
+	}
+}
+
+// probe probes some nodes. What a node shows lasts for a while.
+func (w *world) probe(t *rapid.T) {
+	for i, name := range worldNodes {
+		if w.shows[i] == 0 || rapid.IntRange(0, 11).Draw(t, "changes") == 0 {
+			w.shows[i] = rapid.SampledFrom(seenOutcomes).Draw(t, "outcome")
+		}
+		if rapid.IntRange(0, 5).Draw(t, "probed") > 0 {
+			w.do(t, failover.Call{At: w.now, Observation: &failover.Observation{Node: name, Outcome: w.shows[i]}})
 		}
 	}
 }
 
 // serve answers rounds and ends promotions, most of the time.
 func (w *world) serve(t *rapid.T) {
+	if w.lost && rapid.IntRange(0, 3).Draw(t, "told") > 0 {
+		w.lost = false
+		w.tell(t, failover.CoordinatorIs(true))
+	}
 	if len(w.asked) > 0 && rapid.IntRange(0, 3).Draw(t, "answered") > 0 {
 		round := w.asked[len(w.asked)-1]
 		w.asked = nil
