@@ -3,6 +3,8 @@ package sandbox
 import (
 	"crypto/rand"
 	"fmt"
+
+	"failwise/check"
 )
 
 // Account is a login of a sandbox's servers.
@@ -38,9 +40,6 @@ func newAccounts() Accounts {
 	}
 }
 
-// heartbeatDDL creates the table of the insert probe.
-const heartbeatDDL = "CREATE TABLE failwise.heartbeat (id BIGINT UNSIGNED NOT NULL PRIMARY KEY, ts DATETIME(3) NOT NULL) ENGINE=InnoDB"
-
 // ledgerDDL creates the table of Writer.
 const ledgerDDL = "CREATE TABLE app.ledger (id BIGINT NOT NULL PRIMARY KEY, node VARCHAR(32) NOT NULL) ENGINE=InnoDB"
 
@@ -51,11 +50,10 @@ func (a Accounts) provision(f Flavour, adminPort bool) []string {
 	lines := []string{
 		"SET SESSION sql_log_bin=0",
 		fmt.Sprintf("ALTER USER 'root'@'localhost' IDENTIFIED BY '%s'", a.Root.Password),
-		"CREATE DATABASE failwise",
-		heartbeatDDL,
 		"CREATE DATABASE app",
 		ledgerDDL,
 	}
+	lines = append(lines, check.HeartbeatDDL()...)
 	for _, account := range []Account{a.Monitor, a.Act, a.Repl, a.App} {
 		lines = append(lines, fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY '%s'", account.User, account.Password))
 	}

@@ -61,7 +61,7 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	slot, err := claimSlot(o.Nodes)
+	slot, err := claimSlot(ctx, o.Nodes)
 	if err != nil {
 		return nil, err
 	}

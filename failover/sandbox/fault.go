@@ -24,8 +24,8 @@ const (
 	NeedFirewall                  // nft and a kernel with nf_tables; implies root
 	NeedLoop                      // Options.LoopBytes on the node; implies root
 	NeedOwnUser                   // servers that run as another user than this process
-	NeedThrottle                  // a control group controller for block devices
-	NeedReplica                   // a node that follows another
+	NeedThrottle                  // a control group controller for block devices; Start finds out
+	NeedReplica                   // a node that follows another; Start finds out
 )
 
 // Fault is one way to break a node on purpose.
@@ -77,6 +77,11 @@ func (f Fault) Available(n *Node) error {
 func (f Fault) Start(ctx context.Context, n *Node) (*Active, error) {
 	if err := f.Available(n); err != nil {
 		return nil, err
+	}
+	if f.Needs&NeedReplica != 0 {
+		if _, err := n.source(ctx); err != nil {
+			return nil, fmt.Errorf("fault %s: %w", f.Name, err)
+		}
 	}
 	injury, err := f.start(ctx, n)
 	if err != nil {

@@ -124,7 +124,7 @@ func breakHandshake(ctx context.Context, dialer net.Dialer, address string) (str
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // broken on purpose
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return "", err
 	}

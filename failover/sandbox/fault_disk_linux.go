@@ -52,7 +52,7 @@ func fillDisk(_ context.Context, n *Node) (injury, error) {
 	if err != nil {
 		return injury{}, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written through it
 	heal := func(context.Context) error { return os.Remove(path) }
 	var size int64
 	// The largest piece first, halved whenever it no longer fits.

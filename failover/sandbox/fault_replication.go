@@ -115,9 +115,6 @@ func (n *Node) delay(ctx context.Context, by time.Duration) error {
 // errant writes to the replica. Healing takes the row out of the table and the
 // transaction out of the replica's history, which costs its binary log.
 func errant(ctx context.Context, n *Node) (injury, error) {
-	if _, err := n.source(ctx); err != nil {
-		return injury{}, err
-	}
 	before, err := n.Executed(ctx)
 	if err != nil {
 		return injury{}, err

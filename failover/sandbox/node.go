@@ -181,7 +181,7 @@ func (n *Node) Start(ctx context.Context) error {
 		if err := os.WriteFile(first, []byte(text), 0o600); err != nil {
 			return err
 		}
-		defer os.Remove(first)
+		defer func() { _ = os.Remove(first) }() // goes with the directory at the latest
 		if err := n.cluster.serverUser.own(first); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (n *Node) launch(args []string) error {
 	c := n.cluster
 	// The shell goes before, since the right to read any file begins at an exec:
 	// the folder and the program may lie where the servers' user cannot look.
-	cmd := exec.Command("/bin/sh", append([]string{"-c", `cd "$0" && exec "$@"`, n.dir, c.binary.Path}, args...)...)
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", append([]string{"-c", `cd "$0" && exec "$@"`, n.dir, c.binary.Path}, args...)...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = c.serverUser.attributes()
 	// What a server says before it opens its log.
@@ -212,7 +212,7 @@ func (n *Node) launch(args []string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the server has its own
 	if err := c.serverUser.own(log.Name()); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"failwise/check"
 )
 
 // join makes nodes 1… replicas of node 0 and waits until they have its first transaction.
@@ -25,7 +27,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = primary.root.ExecContext(ctx, "INSERT INTO failwise.heartbeat (id, ts) VALUES (0, NOW(3))")
+	_, err = primary.root.ExecContext(ctx, check.HeartbeatUpsert(0))
 	if err != nil {
 		return fmt.Errorf("write the first row: %w", err)
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func slotDir() string {
 
 // claimSlot sweeps what dead processes left and takes the first free slot whose
 // ports nobody listens on. nodes is the number of nodes the ports are for.
-func claimSlot(nodes int) (*slot, error) {
+func claimSlot(ctx context.Context, nodes int) (*slot, error) {
 	dir := slotDir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the sandbox registry: %w", err)
@@ -70,7 +71,7 @@ func claimSlot(nodes int) (*slot, error) {
 		if s == nil {
 			continue
 		}
-		if err := s.sweep(); err != nil || free != nil || !portsFree(number, nodes) {
+		if err := s.sweep(); err != nil || free != nil || !portsFree(ctx, number, nodes) {
 			s.unlock()
 			continue
 		}
@@ -156,10 +157,12 @@ func (s *slot) port(i int) int { return firstPort + s.number*portsPerSlot + i }
 func host(i int) string { return fmt.Sprintf("127.0.0.%d", 11+i) }
 
 // portsFree tells whether somebody who knows nothing of slots listens on a slot's ports.
-func portsFree(number, nodes int) bool {
+func portsFree(ctx context.Context, number, nodes int) bool {
+	var listener net.ListenConfig
 	for i := range nodes {
 		for _, offset := range []int{i, adminOffset + i} {
-			l, err := net.Listen("tcp", net.JoinHostPort(host(i), strconv.Itoa(firstPort+number*portsPerSlot+offset)))
+			port := strconv.Itoa(firstPort + number*portsPerSlot + offset)
+			l, err := listener.Listen(ctx, "tcp", net.JoinHostPort(host(i), port))
 			if err != nil {
 				return false
 			}

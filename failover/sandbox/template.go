@@ -58,7 +58,7 @@ func makeTemplate(ctx context.Context, b Binary, dir string, log func(string)) e
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }() // nothing was written
 	for {
 		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -105,7 +105,7 @@ func initialise(ctx context.Context, b Binary, dir string) error {
 	if err := os.WriteFile(options, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(options)
+	defer func() { _ = os.Remove(options) }() // it is written anew each time
 
 	var cmd *exec.Cmd
 	if b.Flavour == MySQL {
@@ -131,8 +131,8 @@ func initialise(ctx context.Context, b Binary, dir string) error {
 // installScript finds the program that makes MariaDB's system tables: beside the
 // server where it was unpacked by itself, on the PATH where it was installed.
 func installScript(server string) (script string, args []string, err error) {
-	if real, err := filepath.EvalSymlinks(server); err == nil {
-		server = real
+	if target, err := filepath.EvalSymlinks(server); err == nil {
+		server = target
 	}
 	base := filepath.Dir(filepath.Dir(server))
 	for _, name := range []string{"scripts/mariadb-install-db", "bin/mariadb-install-db"} {
@@ -188,7 +188,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }() // only read
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

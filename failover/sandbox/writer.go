@@ -130,7 +130,7 @@ func (w *Writer) write(ctx context.Context, db *sql.DB, n *Node, limit time.Dura
 	if err != nil {
 		return false
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // the caller drops the pool after an error
 	w.mu.Lock()
 	id := w.first + w.sent
 	w.sent++
@@ -215,7 +215,7 @@ func (w *Writer) Missing(ctx context.Context, n *Node) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger of %s: %w", n.Name(), err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err tells
 	present := make(map[int64]bool, len(acks))
 	for rows.Next() {
 		var id int64
