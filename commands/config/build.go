@@ -23,15 +23,13 @@ func (b *builder) cluster(name string, block *clusterBlock, defaults, adHoc, env
 		own = block.layer
 	}
 	base := defaultLayer(true)
-	s, err := stack(base, defaults, own, adHoc, environment, flags)
-	if err != nil {
-		return nil, err
-	}
-	profile, err := rules.ParseProfile(s.text("profile"))
+	profileName, _ := top("profile", base, defaults, own, adHoc, environment, flags).(string)
+	profile, err := rules.ParseProfile(profileName)
 	if err != nil {
 		profile = rules.Tungsten // reported where it was read
 	}
-	if s, err = stack(base, profileLayer(profile), defaults, own, adHoc, environment, flags); err != nil {
+	s, err := stack(base, profileLayer(profile), defaults, own, adHoc, environment, flags)
+	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{Name: name, AdHoc: adHoc != nil, Profile: profile, settings: s}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/providers/env/v2"
@@ -21,18 +22,14 @@ var reserved = [...]string{
 // other programs' variables pass.
 func environment(environ []string, p *problems) (process, cluster *layer, warnings []string) {
 	process, cluster = newLayer(fromEnvironment), newLayer(fromEnvironment)
-	byName := map[string]Key{}
-	var names []string
-	for _, k := range Keys() {
-		if name := k.Env(); name != "" {
-			byName[name] = k
-			names = append(names, name)
-		}
+	if !slices.ContainsFunc(environ, func(s string) bool { return strings.HasPrefix(s, "FAILWISE_") }) {
+		return process, cluster, nil
 	}
 	working, err := os.Getwd()
 	if err != nil {
 		working = "/"
 	}
+	byName, names := variables()
 	provider := env.Provider(".", env.Opt{
 		Prefix:      "FAILWISE_",
 		EnvironFunc: func() []string { return environ },
@@ -68,6 +65,18 @@ func environment(environ []string, p *problems) (process, cluster *layer, warnin
 		p.add(place{source: "environment"}, "", "%v", err)
 	}
 	return process, cluster, warnings
+}
+
+// variables are the keys by their environment variables, and the variables' names.
+func variables() (byName map[string]Key, names []string) {
+	byName = map[string]Key{}
+	for _, k := range Keys() {
+		if name := k.Env(); name != "" {
+			byName[name] = k
+			names = append(names, name)
+		}
+	}
+	return byName, names
 }
 
 // lookup finds a variable in a list of "name=value"; the last one counts.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,15 +113,13 @@ func keysOf(cluster bool) map[string]Key {
 	return table
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
 func (r *reader) syntax(err error) {
-	at, text := place{source: r.file}, oneLine(err.Error())
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		// The parser names no line when it is the first.
-		text, at.line, at.column = m[2], 1, 1
-		if m[1] != "" {
-			at.line, _ = strconv.Atoi(m[1]) // digits
+	// The parser writes "yaml: line N: text", and no line when it is the first.
+	at, text := place{r.file, 1, 1}, strings.TrimPrefix(oneLine(err.Error()), "yaml: ")
+	if rest, found := strings.CutPrefix(text, "line "); found {
+		number, after, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil {
+			at.line, text = n, after
 		}
 	}
 	r.problems.add(at, "", "not valid YAML: %s", text)
@@ -175,14 +172,20 @@ func (r *reader) isMapping(what string, n *yaml.Node) bool {
 	return true
 }
 
-var clusterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+// isClusterName: the name is a directory's and a part of keys.
+func isClusterName(s string) bool {
+	if s == "" || len(s) > 64 || s[0] == '-' || s[0] == '_' {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
 
 func (r *reader) clusters(d *document, n *yaml.Node, keys map[string]Key) {
 	if isNull(n) || !r.isMapping("clusters", n) {
 		return
 	}
 	r.eachKey(n, func(name string, key, value *yaml.Node) {
-		if !clusterName.MatchString(name) {
+		if !isClusterName(name) {
 			r.problems.add(r.at(key), "", "cluster name %q must be up to 64 letters, digits, - and _", name)
 			return
 		}

@@ -1,13 +1,19 @@
 package config
 
-// Keys returns every setting in the order of the documentation.
-func Keys() []Key {
-	var all []Key
+import "sync"
+
+// Keys returns every setting in the order of the documentation. The caller must
+// not change it.
+func Keys() []Key { return table() }
+
+// table is made once: a check that runs every few seconds pays for it each time.
+var table = sync.OnceValue(func() []Key {
+	all := make([]Key, 0, 96)
 	for _, group := range [][]Key{processKeys(), accountKeys(), judgeKeys(), probeKeys(), actKeys()} {
 		all = append(all, group...)
 	}
 	return all
-}
+})
 
 // processKeys are the settings of the process, at the top of the file.
 func processKeys() []Key {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -61,21 +63,30 @@ type settings struct {
 // stack merges the layers, the last one on top.
 func stack(layers ...*layer) (*settings, error) {
 	s := &settings{values: koanf.New("."), blocks: map[string]*yaml.Node{}, origins: map[string]origin{}}
+	merged := map[string]any{}
 	for _, l := range layers {
 		if l == nil {
 			continue
 		}
-		if err := s.values.Load(confmap.Provider(l.values, "."), nil); err != nil {
-			return nil, err
-		}
-		for key, node := range l.blocks {
-			s.blocks[key] = node
-		}
+		maps.Copy(merged, l.values)
+		maps.Copy(s.blocks, l.blocks)
 		for key, at := range l.places {
 			s.origins[key] = origin{rank: l.rank, place: at}
 		}
 	}
-	return s, nil
+	return s, s.values.Load(confmap.Provider(merged, "."), nil)
+}
+
+// top is a key's value in the highest layer that has it.
+func top(key string, layers ...*layer) any {
+	for _, l := range slices.Backward(layers) {
+		if l != nil {
+			if v, found := l.values[key]; found {
+				return v
+			}
+		}
+	}
+	return nil
 }
 
 func (s *settings) text(key string) string { return s.values.String(key) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -70,11 +71,13 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-var urlPath = regexp.MustCompile(`(https?://)(?:[^/@\s,}\]]*@)?([^/\s,}\]]*)(?:/[^\s,}\]]+)?`)
+var urlPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(https?://)(?:[^/@\s,}\]]*@)?([^/\s,}\]]*)(?:/[^\s,}\]]+)?`)
+})
 
 // withoutTokens drops what may be secret from the URLs in a text: all but their
 // hosts.
-func withoutTokens(s string) string { return urlPath.ReplaceAllString(s, "$1$2/…") }
+func withoutTokens(s string) string { return urlPath().ReplaceAllString(s, "$1$2/…") }
 
 // flow is a block on one line.
 func flow(n *yaml.Node) string {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Grants are the privileges of one user by scope: "*.*", "db.*" or "db.table" in
@@ -12,12 +13,15 @@ type Grants struct {
 	roles  []string
 }
 
-var grantLine = regexp.MustCompile("(?i)^GRANT (.+?) ON (?:TABLE )?(\\S+\\.\\S+) TO ")
-var roleLine = regexp.MustCompile("(?i)^GRANT (.+?) TO ")
+// grantLines match a line about privileges and one about a role.
+var grantLines = sync.OnceValues(func() (privileges, role *regexp.Regexp) {
+	return regexp.MustCompile("(?i)^GRANT (.+?) ON (?:TABLE )?(\\S+\\.\\S+) TO "), regexp.MustCompile("(?i)^GRANT (.+?) TO ")
+})
 
 // ParseGrants reads the lines of SHOW GRANTS. Lines about routines and proxies are
 // passed over.
 func ParseGrants(lines []string) Grants {
+	grantLine, roleLine := grantLines()
 	g := Grants{scopes: map[string]map[string]bool{}}
 	for _, line := range lines {
 		m := grantLine.FindStringSubmatch(line)
