@@ -71,6 +71,8 @@ type Stats struct {
 	Waiting uint64 `json:"waiting"`
 	// Stalled is how long the current disk operation has been under way, or 0.
 	Stalled time.Duration `json:"-"`
+	// StalledSeconds is Stalled for JSON.
+	StalledSeconds float64 `json:"stalled_seconds"`
 	// Problem is why the last write failed, empty once one succeeded again.
 	Problem string `json:"problem,omitempty"`
 }
@@ -146,6 +148,7 @@ func (j *Journal) Stats() Stats {
 	}
 	if since := j.ioSince.Load(); since != 0 {
 		s.Stalled = time.Since(j.epoch) - time.Duration(since-1)
+		s.StalledSeconds = s.Stalled.Seconds()
 	}
 	if p := j.problem.Load(); p != nil {
 		s.Problem = *p

@@ -104,22 +104,11 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 		Data:    w.Data,
 	}
 	if w.Outcome != "" {
-		o, ok := outcomeOf(w.Outcome)
-		if !ok {
-			return fmt.Errorf("unknown outcome %q", w.Outcome)
+		if r.Outcome, err = rules.ParseOutcome(w.Outcome); err != nil {
+			return err
 		}
-		r.Outcome = o
 	}
 	return nil
-}
-
-func outcomeOf(key string) (rules.Outcome, bool) {
-	for i := 1; i < rules.NumOutcomes; i++ {
-		if o := rules.Outcome(i); o.String() == key {
-			return o, true
-		}
-	}
-	return 0, false
 }
 
 // line encodes the record with its line end, within MaxLine.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 const (
@@ -61,43 +62,66 @@ func (s *StateFile) Changed(ctx context.Context, v Version) (bool, error) {
 	return err == nil && now != v, err
 }
 
+// ErrStateLocked means that another process was changing the state all the time;
+// nothing was changed here.
+var ErrStateLocked = errors.New("another process holds " + stateLockName)
+
+// lockPause is how long to wait before asking again for the lock between
+// processes.
+const lockPause = 5 * time.Millisecond
+
 // Update changes the state under a lock between processes: it reads the file,
 // applies change and replaces the file atomically, synced. An error of change
 // leaves the file as it was. change must touch nothing but its argument, since it
-// runs on the disk's goroutine. After [ErrStalled] that is not
-// [StalledError.Behind] the change may still take effect.
+// runs on the disk's goroutine, and may run again when its result was not kept.
+// After an [ErrStalled] that is not [StalledError.Behind] the change may still take
+// effect; after [ErrStateLocked] it does not.
 func (s *StateFile) Update(ctx context.Context, change func(*State) error) (State, Version, error) {
 	type updated struct {
 		state   State
 		version Version
 	}
-	u, err := Do(ctx, s.dir, "update state", func() (updated, error) {
-		unlock, err := lockState(filepath.Join(s.dir.Path(), stateLockName))
-		if err != nil {
-			return updated{}, err
+	for {
+		u, err := Do(ctx, s.dir, "update state", func() (updated, error) {
+			state, version, err := s.update(change)
+			return updated{state, version}, err
+		})
+		if !errors.Is(err, ErrStateLocked) {
+			return u.state, u.version, err
 		}
-		defer unlock()
-		state, _, err := readState(s.name())
-		if err != nil {
-			return updated{}, err
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return State{}, Version{}, err
 		}
-		if err := change(&state); err != nil {
-			return updated{}, err
-		}
-		data, err := json.MarshalIndent(state, "", "  ")
-		if err != nil {
-			return updated{}, err
-		}
-		if err := ReplaceFile(s.name(), append(data, '\n')); err != nil {
-			return updated{}, err
-		}
-		info, err := os.Stat(s.name())
-		if err != nil {
-			return updated{}, err
-		}
-		return updated{state, versionOf(info)}, nil
-	})
-	return u.state, u.version, err
+	}
+}
+
+func (s *StateFile) update(change func(*State) error) (State, Version, error) {
+	unlock, err := lockState(filepath.Join(s.dir.Path(), stateLockName))
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	defer unlock()
+	state, _, err := readState(s.name())
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	if err := change(&state); err != nil {
+		return State{}, Version{}, err
+	}
+	data, err := json.MarshalIndent(state, "", "  ")
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	if err := ReplaceFile(s.name(), append(data, '\n')); err != nil {
+		return State{}, Version{}, err
+	}
+	info, err := os.Stat(s.name())
+	if err != nil {
+		return State{}, Version{}, err
+	}
+	return state, versionOf(info), nil
 }
 
 func (s *StateFile) name() string { return filepath.Join(s.dir.Path(), stateName) }
@@ -153,12 +177,15 @@ func lockState(name string) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(ErrStateLocked, f.Close())
+	case err != nil:
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil

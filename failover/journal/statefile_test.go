@@ -154,6 +154,27 @@ func TestStalledStateIsWaitedForOnlyAsLongAsAllowed(t *testing.T) {
 	}
 }
 
+func TestStateLockHeldElsewhereIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := lockState(filepath.Join(dir, stateLockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewStateFile(NewDir(dir))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.Update(ctx, func(st *State) error { st.QuotaUsed = 9; return nil }); !errors.Is(err, ErrStateLocked) {
+		t.Errorf("update: %v", err)
+	}
+	if _, _, err := s.Load(soon(t)); err != nil {
+		t.Errorf("load needs no lock: %v", err)
+	}
+	unlock()
+	if st, _, err := s.Update(soon(t), func(*State) error { return nil }); err != nil || st.QuotaUsed != 0 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
 // A child updates the state as fast as it can and is killed at random moments:
 // what is on disk is always a whole state, and never an older one.
 func TestStateIsWholeAfterSIGKILL(t *testing.T) {
