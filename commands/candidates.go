@@ -104,10 +104,13 @@ func (in *invocation) printCandidates(t topology.Topology, choice topology.Choic
 }
 
 // printIndented prints text below a node, wrapped to the terminal.
-func (in *invocation) printIndented(text string) {
+func (in *invocation) printIndented(text string) { in.printIndentedBy(6, text) }
+
+func (in *invocation) printIndentedBy(columns int, text string) {
 	width := in.Width(Stdout)
 	if width <= 0 {
 		width = 80
 	}
-	fmt.Fprintln(in.Out, "      "+strings.Join(wrap(text, max(40, width-6)), "\n      "))
+	indent := strings.Repeat(" ", columns)
+	fmt.Fprintln(in.Out, indent+strings.Join(wrap(text, max(40, width-columns)), "\n"+indent))
 }

@@ -21,6 +21,8 @@ func tree() *command {
 			replayCommand(),
 			testCommand(),
 			rulesCommand(),
+			statusCommand(),
+			whyCommand(),
 			topologyCommand(),
 			candidatesCommand(),
 			policyCommand(),

@@ -112,4 +112,3 @@ func (in *invocation) replicationAccount(ctx context.Context, c *config.Cluster)
 	}
 	return a, nil
 }
-

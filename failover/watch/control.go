@@ -121,17 +121,21 @@ func (w *Watcher) answer(ctx context.Context, c net.Conn) {
 	}
 }
 
-// Status asks the watcher on this host that works in dir for its snapshot, as
-// JSON. [ErrNoWatcher] says that there is none.
-func Status(ctx context.Context, dir string) (json.RawMessage, error) {
+// Status asks the watcher on this host that works in dir for its snapshot.
+// [ErrNoWatcher] says that there is none.
+func Status(ctx context.Context, dir string) (Snapshot, error) {
 	last, err := exchange(ctx, dir, call{Status: true}, nil)
 	if err != nil {
-		return nil, err
+		return Snapshot{}, err
 	}
 	if last.Error != "" {
-		return nil, errors.New(last.Error)
+		return Snapshot{}, errors.New(last.Error)
 	}
-	return last.Status, nil
+	var s Snapshot
+	if err := json.Unmarshal(last.Status, &s); err != nil {
+		return Snapshot{}, fmt.Errorf("the watcher's answer: %w", err)
+	}
+	return s, nil
 }
 
 // Ask has the watcher on this host that works in dir do an operation.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 
 // Decision is one decision with all it rested on: what was seen, which rule
 // applied, which check said no, and what would lift it. The journal keeps one for
-// each hold, failover and failed replica.
+// each hold, failover and failed replica, and one a tick for a node whose alarms
+// run: the decision then was to wait.
 type Decision struct {
-	Time time.Time     `json:"time"`
-	Kind failover.Kind `json:"decision"`
+	Time time.Time `json:"time"`
+	// Kind is the event's; unset where the node's alarms only run.
+	Kind failover.Kind `json:"decision,omitempty"`
 	Node string        `json:"node"`
 	Text string        `json:"text"`
 	// Reason, Means and Lifts are a hold's.
@@ -42,6 +45,46 @@ type Decision struct {
 
 // decide records a decision.
 func (w *Watcher) decide(ev failover.Event) {
+	d := w.decision(ev)
+	w.decided[ev.Node] = d
+	w.journal.Append(journal.Record{Time: d.Time, Kind: journal.Decision, Node: d.Node, Outcome: d.Outcome, Message: d.Text, Data: journal.Data(d)})
+}
+
+// waiting records, once a tick, why nothing is done about nodes whose alarms run.
+func (w *Watcher) waiting() {
+	tick := int64(w.now / w.cfg.Timings.Tick)
+	if tick == w.ticked {
+		return
+	}
+	w.ticked = tick
+	for _, n := range w.engine.Snapshot(w.now).Nodes {
+		if len(n.Alarms) == 0 || n.Stage == failover.InFailover {
+			continue
+		}
+		d := w.decision(failover.Event{Node: n.Name, Outcome: n.Outcome})
+		d.Text = waitText(n)
+		if h := n.Hold; h != nil {
+			d.Reason, d.Means, d.Lifts, d.Peer, d.Detail = h.Reason, h.Reason.Means(), h.Lifts, h.Peer, h.Detail
+		}
+		w.journal.Append(journal.Record{Time: d.Time, Kind: journal.Decision, Node: d.Node, Outcome: d.Outcome, Message: d.Text, Data: journal.Data(d)})
+	}
+}
+
+// waitText says what the node's alarms are waiting for.
+func waitText(n failover.NodeSnapshot) string {
+	if n.Hold != nil {
+		return "holding: " + n.Hold.Reason.Means()
+	}
+	for _, a := range n.Alarms {
+		if a.Action == rules.Fail && a.Left != nil && a.Running {
+			return fmt.Sprintf("waiting: %s is at %d of %s, %.0f s to go", a.Outcome, a.Count, ticks(a.Threshold), a.Left.Seconds())
+		}
+	}
+	return "watching: no rule acts on what is seen"
+}
+
+// decision collects what a decision about a node rests on.
+func (w *Watcher) decision(ev failover.Event) Decision {
 	d := Decision{
 		Time: time.Now(), Kind: ev.Kind, Node: ev.Node, Text: w.sentence(ev),
 		Reason: ev.Reason, Means: ev.Reason.Means(), Lifts: ev.Reason.Lifts(), Peer: ev.Peer, Detail: ev.Detail,
@@ -59,8 +102,7 @@ func (w *Watcher) decide(ev failover.Event) {
 		round := *w.round
 		d.Confirmation = &round
 	}
-	w.decided[ev.Node] = d
-	w.journal.Append(journal.Record{Time: d.Time, Kind: journal.Decision, Node: d.Node, Outcome: d.Outcome, Message: d.Text, Data: journal.Data(d)})
+	return d
 }
 
 func planText(p promote.Plan) string {

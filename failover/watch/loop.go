@@ -94,6 +94,7 @@ func (w *Watcher) judge(ctx context.Context) {
 			break
 		}
 	}
+	w.waiting()
 	w.persist(ctx)
 }
 

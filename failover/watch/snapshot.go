@@ -85,6 +85,31 @@ func (v NodeView) MarshalJSON() ([]byte, error) {
 	}{plain(v), v.Elapsed.Seconds(), string(letters)})
 }
 
+// UnmarshalJSON is the inverse of [NodeView.MarshalJSON].
+func (v *NodeView) UnmarshalJSON(b []byte) error {
+	type plain NodeView
+	var w struct {
+		plain
+		Elapsed float64 `json:"elapsed"`
+		History string  `json:"history"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*v = NodeView(w.plain)
+	v.Elapsed = time.Duration(w.Elapsed * float64(time.Second))
+	v.History = make([]rules.State, len(w.History))
+	for i, c := range []byte(w.History) {
+		v.History[i] = historyLetters[c]
+	}
+	return nil
+}
+
+// historyLetters are the states by the letters of a history; a dot is no probe.
+var historyLetters = map[byte]rules.State{
+	'o': rules.Online, 's': rules.Stopped, 't': rules.Timeout, 'x': rules.Suspect, 'u': rules.Unknown,
+}
+
 // ErrStopped says that the watcher has ended.
 var ErrStopped = errors.New("the watcher has stopped")
 
