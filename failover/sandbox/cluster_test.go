@@ -63,3 +63,48 @@ func TestClusterReplicatesAndKnowsItsAccounts(t *testing.T) {
 		}
 	})
 }
+
+func TestPerformanceSchemaTellsWhatTopologyReads(t *testing.T) {
+	c := sandbox.ForTest(t, sandbox.Options{Flavour: sandbox.MySQL, Nodes: 2, AdminPort: true})
+	ctx := t.Context()
+	sandbox.Break(t, "locked", c.Node(1))
+	for query, n := range map[string]*sandbox.Node{
+		"SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE SERVICE_STATE='ON'":                       c.Node(1),
+		"SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE='ON'":                          c.Node(1),
+		"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE OBJECT_TYPE='GLOBAL' AND LOCK_DURATION='EXPLICIT'":       c.Node(1),
+		"SELECT COUNT(*) FROM performance_schema.processlist WHERE COMMAND='Binlog Dump GTID'":                                 c.Node(0),
+		"SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_COMMAND='Query' AND PROCESSLIST_ID=CONNECTION_ID()": c.Node(0),
+		"SELECT COUNT(*) FROM performance_schema.global_status WHERE VARIABLE_NAME='Uptime'":                                   c.Node(0),
+	} {
+		config := n.Config(c.Accounts().Act) // who has PROCESS
+		config.Addr = n.AdminAddress()
+		var rows int
+		if err := connect(t, config).QueryRowContext(ctx, query).Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("%s on %s: %d, want 1 (error: %v)", query, n.Name(), rows, err)
+		}
+	}
+}
+
+func TestSemiSyncAndAdminPort(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, f sandbox.Flavour) {
+		c := sandbox.ForTest(t, sandbox.Options{Flavour: f, Nodes: 2, SemiSync: true, AdminPort: true})
+		pattern := "Rpl_semi_sync_source_clients"
+		if f == sandbox.MariaDB {
+			pattern = "Rpl_semi_sync_master_clients"
+		}
+		eventually(t, "the replica acknowledges", func() bool {
+			var name string
+			var clients int
+			if err := c.Node(0).Root().QueryRowContext(t.Context(), "SHOW GLOBAL STATUS LIKE '"+pattern+"'").Scan(&name, &clients); err != nil {
+				t.Fatal(err)
+			}
+			return clients == 1
+		})
+		config := c.Node(0).Config(c.Accounts().Act)
+		config.Addr = c.Node(0).AdminAddress()
+		sandbox.Break(t, "full", c.Node(0))
+		if err := connect(t, config).PingContext(t.Context()); err != nil {
+			t.Errorf("the admin port of a full server: %v", err)
+		}
+	})
+}
