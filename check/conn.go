@@ -47,6 +47,8 @@ type conn struct {
 	wrote bool
 	// head holds the beginning of the first packet since the last write.
 	head []byte
+	// closed: this side has closed the connection.
+	closed bool
 	// err is the first error of a read or write.
 	err error
 	// refused is a server's error in answer to the login that the driver read
@@ -201,11 +203,24 @@ func (c *conn) late() bool {
 	return time.Now().After(until)
 }
 
-// fail keeps the first error. The caller holds mu.
+// fail keeps the first error. What this side has closed itself, as the driver
+// does when its context ends, is no error of the network. The caller holds mu.
 func (c *conn) fail(err error) {
-	if c.err == nil {
-		c.err = err
+	if c.err != nil || err == nil {
+		return
 	}
+	if c.closed {
+		err = net.ErrClosed
+	}
+	c.err = err
+}
+
+// Close implements [net.Conn].
+func (c *conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return c.Conn.Close()
 }
 
 // look checks the beginning of the answer to a statement where it is plain

@@ -63,6 +63,10 @@ type cause struct {
 	tlsErr  error             // what the driver logged instead of returning it
 	// handshake: TLS had begun and not ended.
 	handshake bool
+	// doubted: the server may still refuse TLS, which it had begun: the handshake
+	// has not ended, or it ended with a certificate of ours (in TLS 1.3 the
+	// server judges it afterwards).
+	doubted bool
 	write     bool // the statement was the insert
 	remote    string
 }
@@ -153,6 +157,11 @@ func (f *failure) byIO(ctx context.Context, rec *record, c cause) *failure {
 		}
 		// Any end of the connection after a good login says little.
 		f.again = lost || f.phase > rules.PhaseLogin
+		if c.doubted && f.outcome == rules.SocketIOError {
+			// A server that refuses a certificate resets the connection, and the
+			// reset often overtakes the alert. One that died refuses the next.
+			f.outcome, f.again = rules.TLSError, true
+		}
 		f.message = fmt.Sprintf("%s: %s (%s)", doing(f.phase, c.remote), f.errno.Error(), errnoName(f.errno))
 	case isTimeout(c.io), errors.Is(c.io, net.ErrClosed) && ctx.Err() != nil:
 		f.timeout(rec, c)

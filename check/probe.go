@@ -235,10 +235,10 @@ func (p *Prober) close() error {
 		p.pending = nil
 	}
 	if p.hung != nil {
-		// Only the connection is closed: the statement's own goroutine is in the
-		// driver.
+		// The connection first: the statement's own goroutine is in the driver.
 		_ = p.hung.session.conn.Close()
 		<-p.hung.done
+		p.hung.session.drop()
 		p.hung = nil
 	}
 	return nil

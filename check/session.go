@@ -98,8 +98,12 @@ func (p *Prober) login(ctx context.Context, rec *record, g *greeter, greet greet
 		return nil
 	})
 	if err != nil {
-		f := s.fail(ctx, rec, err, cause{handshake: s.conn.usesTLS() && !verified})
-		if f.number == 1045 && !s.conn.usesTLS() {
+		began := s.conn.usesTLS()
+		f := s.fail(ctx, rec, err, cause{
+			handshake: began && !verified,
+			doubted:   began && (!verified || len(cfg.TLS.Certificates) > 0),
+		})
+		if f.number == 1045 && !began {
 			// For a missing TLS MariaDB has no number of its own, nor has
 			// MySQL where the account demands it.
 			rec.note = "wrong user or password, or the server demands TLS of this account: try --ssl-mode REQUIRED"
