@@ -76,12 +76,14 @@ type Channel struct {
 	AutoPosition bool   `json:"auto_position"` // MySQL's SOURCE_AUTO_POSITION, or MariaDB's Using_Gtid other than No
 	UsingGTID    string `json:"using_gtid,omitempty"`
 	// Filters are the settings that keep events from this replica, each name=value.
-	Filters []string       `json:"filters,omitempty"`
-	TLS     ChannelTLS     `json:"tls"`
-	Retry   time.Duration  `json:"connect_retry"`
-	Fetched gtid.Set       `json:"retrieved,omitzero"` // MySQL's Retrieved_Gtid_Set
-	IOPos   gtid.Position  `json:"io_pos,omitzero"`    // MariaDB's Gtid_IO_Pos
-	Read    ReadCoordinate `json:"read"`
+	Filters []string      `json:"filters,omitempty"`
+	TLS     ChannelTLS    `json:"tls"`
+	Retry   time.Duration `json:"connect_retry"`
+	Fetched gtid.Set      `json:"retrieved,omitzero"` // MySQL's Retrieved_Gtid_Set
+	// IOPos is MariaDB's Gtid_IO_Pos. It is empty while both threads are stopped:
+	// the next start of either deletes what was received and not applied.
+	IOPos gtid.Position  `json:"io_pos,omitzero"`
+	Read  ReadCoordinate `json:"read"`
 
 	// HeartbeatPeriod is what the replica asked its source for; Heartbeats
 	// counts those received since the start of the IO thread; HeartbeatAge is
@@ -151,11 +153,7 @@ func (d dialect) channel(r row) (Channel, error) {
 		return c, err
 	}
 	for _, f := range filterColumns {
-		column := f
-		if f == "Replicate_Ignore_Server_Ids" && d.newWords() {
-			column = "Replicate_Ignore_Server_Ids"
-		}
-		if v := r.text(column); v != "" {
+		if v := r.text(f); v != "" {
 			c.Filters = append(c.Filters, strings.ToLower(f)+"="+v)
 		}
 	}
@@ -174,6 +172,9 @@ func (c *Channel) readMariaDB(r row) (err error) {
 	c.AutoPosition = c.UsingGTID != "" && c.UsingGTID != "No"
 	c.HeartbeatPeriod = r.duration("Slave_heartbeat_period")
 	c.Heartbeats = r.number("Slave_received_heartbeats")
+	if c.IO == ThreadNo && c.SQL != ThreadYes {
+		return nil
+	}
 	c.IOPos, err = gtid.ParsePosition(r.text("Gtid_IO_Pos"))
 	return err
 }

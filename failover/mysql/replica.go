@@ -66,25 +66,24 @@ func (s *Session) channel(ctx context.Context, op, name string) (Channel, error)
 	return channels[i], nil
 }
 
-// Starve makes what the replica has received final: it starts a stopped SQL
-// thread first (with both threads stopped MariaDB would delete the relay log at
-// the next start), then stops the IO thread. An SQL thread that is stopped and
-// will not start, because its next event fails, is reported and the IO thread
-// left as it is on MariaDB; an IO thread already stopped stays so.
+// Starve makes what the replica has received final, and lets it be applied: it
+// starts a stopped SQL thread first (with both threads stopped MariaDB would
+// delete the relay log at the next start), then stops the IO thread. On MariaDB
+// an SQL thread that does not stay started, because its next event fails, is
+// reported as [ErrSQLThreadStopped] and the IO thread left as it is; where both
+// threads are stopped already, nothing is started, since nothing could be saved.
 func (s *Session) Starve(ctx context.Context, channel string) error {
 	const op = "starve"
 	c, err := s.channel(ctx, op, channel)
 	if err != nil {
 		return err
 	}
-	if c.IO == ThreadNo {
-		return nil
-	}
 	v, err := s.Version(ctx)
 	if err != nil {
 		return err
 	}
-	if c.SQL != ThreadYes {
+	stopped := c.IO == ThreadNo
+	if c.SQL != ThreadYes && (!stopped || v.Flavour == MySQL) {
 		if err := s.StartSQL(ctx, channel); err != nil {
 			return err
 		}
@@ -96,6 +95,9 @@ func (s *Session) Starve(ctx context.Context, channel string) error {
 				return s.fail(op, fmt.Errorf("%w with error %d and does not stay started: its IO thread is left running", ErrSQLThreadStopped, c.SQLErrno), "")
 			}
 		}
+	}
+	if stopped {
+		return nil
 	}
 	return s.StopIO(ctx, channel)
 }

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ type semiSyncWords struct{ source, replica string }
 
 // wordsOf reads from the status variables that exist which plugin is there:
 // MySQL 8.0.26 to 8.4 has both the old and the new ones.
-func wordsOf(status map[string]string) semiSyncWords {
+func wordsOf(status variables) semiSyncWords {
 	var w semiSyncWords
 	for _, n := range []string{"source", "master"} {
 		if _, ok := status["rpl_semi_sync_"+n+"_status"]; ok && w.source == "" {
@@ -44,57 +45,88 @@ func wordsOf(status map[string]string) semiSyncWords {
 	return w
 }
 
+// variables are status or system variables by lower-case name.
+type variables map[string]string
+
+func (v variables) on(name string) bool { return isOn(v[name]) }
+
+func (v variables) number(name string) uint64 {
+	n, err := strconv.ParseUint(v[name], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // SemiSync reads the state of both sides with statements that do not hang on a
 // sick server.
-func (s *Session) SemiSync(ctx context.Context) (SemiSync, error) { return s.semiSync(ctx) }
-
-func (s *Session) semiSync(ctx context.Context) (SemiSync, error) {
+func (s *Session) SemiSync(ctx context.Context) (SemiSync, error) {
 	rows, err := s.run(ctx, "read semi-sync status", "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%'", "")
 	if err != nil {
 		return SemiSync{}, err
 	}
-	status := make(map[string]string, len(rows))
+	version, err := s.Version(ctx)
+	if err != nil {
+		return SemiSync{}, err
+	}
+	status := make(variables, len(rows))
 	for _, r := range rows {
 		status[strings.ToLower(r.text("Variable_name"))] = r.text("Value")
 	}
 	w := wordsOf(status)
 	s.rememberWords(w)
-	semi := SemiSync{SourceInstalled: w.source != "", ReplicaInstalled: w.replica != ""}
-	number := func(name string) uint64 {
-		return row{map[string]int{"n": 0}, []Fact[string]{Known(status[name])}}.number("n").Or(0)
-	}
-	var names []string
-	version, err := s.Version(ctx)
+	settings, err := s.Globals(ctx, w.settings(version.Flavour)...)
 	if err != nil {
 		return SemiSync{}, err
 	}
-	source, replica := "rpl_semi_sync_"+w.source, "rpl_semi_sync_"+w.replica
-	// MariaDB waits for one acknowledgement and has no variable for it.
-	waitCount := source + "_wait_for_" + map[string]string{"source": "replica", "master": "slave"}[w.source] + "_count"
-	waitNone := source + "_wait_no_" + map[string]string{"source": "replica", "master": "slave"}[w.source]
+	return w.read(status, settings), nil
+}
+
+// acknowledger is the word for the other side in the names of source variables.
+func (w semiSyncWords) acknowledger() string {
+	if w.source == "source" {
+		return "replica"
+	}
+	return "slave"
+}
+
+// settings are the system variables that exist with these words. MariaDB always
+// waits for one acknowledgement and has no variable for it.
+func (w semiSyncWords) settings(f Flavour) []string {
+	var names []string
 	if w.source != "" {
-		semi.SourceActive = isOn(status[source+"_status"])
-		semi.Clients, semi.YesTx, semi.NoTx = number(source+"_clients"), number(source+"_yes_tx"), number(source+"_no_tx")
-		names = append(names, source+"_enabled", source+"_timeout", waitNone)
-		if version.Flavour == MySQL {
-			names = append(names, waitCount)
+		source := "rpl_semi_sync_" + w.source
+		names = append(names, source+"_enabled", source+"_timeout", source+"_wait_no_"+w.acknowledger())
+		if f == MySQL {
+			names = append(names, source+"_wait_for_"+w.acknowledger()+"_count")
 		}
 	}
 	if w.replica != "" {
-		semi.ReplicaActive = isOn(status[replica+"_status"])
-		names = append(names, replica+"_enabled")
+		names = append(names, "rpl_semi_sync_"+w.replica+"_enabled")
 	}
-	values, err := s.Globals(ctx, names...)
-	if err != nil {
-		return SemiSync{}, err
+	return names
+}
+
+func (w semiSyncWords) read(status, settings variables) SemiSync {
+	source, replica := "rpl_semi_sync_"+w.source, "rpl_semi_sync_"+w.replica
+	semi := SemiSync{
+		SourceInstalled:  w.source != "",
+		ReplicaInstalled: w.replica != "",
+		SourceEnabled:    settings.on(source + "_enabled"),
+		ReplicaEnabled:   settings.on(replica + "_enabled"),
+		SourceActive:     status.on(source + "_status"),
+		ReplicaActive:    status.on(replica + "_status"),
+		Clients:          status.number(source + "_clients"),
+		YesTx:            status.number(source + "_yes_tx"),
+		NoTx:             status.number(source + "_no_tx"),
+		TimeoutMS:        settings.number(source + "_timeout"),
+		WaitCount:        settings.number(source + "_wait_for_" + w.acknowledger() + "_count"),
+		WaitNoReplica:    settings.on(source + "_wait_no_" + w.acknowledger()),
 	}
-	status = values
-	semi.SourceEnabled, semi.ReplicaEnabled = isOn(values[source+"_enabled"]), isOn(values[replica+"_enabled"])
-	semi.TimeoutMS, semi.WaitNoReplica = number(source+"_timeout"), isOn(values[waitNone])
-	if semi.WaitCount = number(waitCount); semi.WaitCount == 0 && semi.SourceInstalled {
+	if semi.WaitCount == 0 && semi.SourceInstalled {
 		semi.WaitCount = 1
 	}
-	return semi, nil
+	return semi
 }
 
 func (s *Session) rememberWords(w semiSyncWords) {
@@ -123,7 +155,7 @@ func (s *Session) words(ctx context.Context) (semiSyncWords, error) {
 	if c.version.Flavour == MariaDB {
 		return semiSyncWords{"master", "slave"}, nil
 	}
-	if _, err := s.semiSync(ctx); err != nil {
+	if _, err := s.SemiSync(ctx); err != nil {
 		return semiSyncWords{}, err
 	}
 	s.mu.Lock()

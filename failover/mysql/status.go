@@ -113,7 +113,7 @@ func (s *Session) Status(ctx context.Context) (Status, error) {
 	if err := st.readGlobals(d, rows[0]); err != nil {
 		return Status{}, s.fail("read global variables", err, "")
 	}
-	if semi, err := s.semiSync(ctx); err != nil {
+	if semi, err := s.SemiSync(ctx); err != nil {
 		st.unknown("semi-sync", err)
 	} else {
 		st.SemiSync = Known(semi)

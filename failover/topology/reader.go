@@ -78,19 +78,27 @@ func (r *Reader) read(ctx context.Context, deep bool) []Reading {
 func (r *Reader) readOne(ctx context.Context, i int, deep bool) Reading {
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	m, session := r.members[i], r.sessions[i]
+	m := r.members[i]
 	reading := Reading{
 		Name: m.name(), Address: m.Server.Address.String(), Site: m.Site, Promote: m.Promote,
 		Host: m.Server.Address.Host(), Port: int(m.Server.Address.Port()),
 	}
-	var ips sync.WaitGroup
-	ips.Go(func() { reading.IPs = lookup(ctx, reading.Host) })
-	defer ips.Wait()
+	var ips []netip.Addr
+	var resolving sync.WaitGroup
+	resolving.Go(func() { ips = lookup(ctx, reading.Host) })
+	r.ask(ctx, i, deep, &reading)
+	resolving.Wait()
+	reading.IPs = ips
+	return reading
+}
 
+// ask fills in what the server itself says.
+func (r *Reader) ask(ctx context.Context, i int, deep bool, reading *Reading) {
+	session := r.sessions[i]
 	var err error
 	if reading.Status, err = session.Status(ctx); err != nil {
 		reading.Error = err.Error()
-		return reading
+		return
 	}
 	channels, _ := reading.Status.Channels.Get()
 	for _, c := range channels {
@@ -102,7 +110,7 @@ func (r *Reader) readOne(ctx context.Context, i int, deep bool) Reading {
 		}
 	}
 	if len(channels) == 0 {
-		return reading // not a replica: nothing more decides about it
+		return // not a replica: nothing more decides about it
 	}
 	if locks, known, err := session.Locks(ctx); err != nil {
 		reading.Status.Unknown = append(reading.Status.Unknown, "locks: "+err.Error())
@@ -110,7 +118,6 @@ func (r *Reader) readOne(ctx context.Context, i int, deep bool) Reading {
 		reading.Locks = mysql.Known(locks)
 	}
 	reading.PurgedPosition = r.purgedPosition(ctx, i, deep && reading.Status.Version.Flavour == mysql.MariaDB, &reading.Status)
-	return reading
 }
 
 func (r *Reader) purgedPosition(ctx context.Context, i int, ask bool, status *mysql.Status) mysql.Fact[string] {
