@@ -65,6 +65,7 @@ type demo struct {
 	broken  time.Time
 	timings rules.Timings
 	rules   *rules.Map
+	view    *watchView
 
 	mu    sync.Mutex
 	story []watch.Notice // since the fault
@@ -81,7 +82,7 @@ func runDemo(ctx context.Context, in *invocation) error {
 	if err != nil || !contains(demoFaults, name) {
 		return usagef("--fault takes %s, not %q", strings.Join(demoFaults, ", "), name)
 	}
-	d := &demo{in: in, fault: fault, wake: make(chan struct{}, 1), timings: rules.Tungsten.Timings()}
+	d := &demo{in: in, fault: fault, wake: make(chan struct{}, 1), timings: rules.Tungsten.Timings(), view: in.newWatchView("logfmt")}
 	d.timings.ProbeInterval = time.Second
 	if tick := in.duration("tick"); in.IsSet("tick") {
 		if tick < 100*time.Millisecond {
@@ -92,8 +93,8 @@ func runDemo(ctx context.Context, in *invocation) error {
 	if d.rules, err = in.statemap(&config.Cluster{Profile: rules.Tungsten, Statemap: in.String("rules")}); err != nil {
 		return err
 	}
-	in.say("starting three %s servers with semi-synchronous replication", flavour)
-	d.cluster, err = sandbox.New(ctx, sandbox.Options{Flavour: flavour, SemiSync: true, Log: func(line string) { in.say("%s", line) }})
+	d.say("starting three %s servers with semi-synchronous replication", flavour)
+	d.cluster, err = sandbox.New(ctx, sandbox.Options{Flavour: flavour, SemiSync: true, Log: func(line string) { d.say("%s", line) }})
 	if errors.Is(err, sandbox.ErrNoServer) {
 		return refused(err, "make setup installs what the demo needs", "FAILWISE_MARIADBD or FAILWISE_MYSQLD names a server program elsewhere")
 	}
@@ -120,11 +121,12 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// say is a line of the demo's own on standard error.
-func (in *invocation) say(format string, args ...any) {
-	if !in.Quiet() {
-		fmt.Fprintf(in.Err, "demo: "+format+"\n", args...)
+// say is a line of the demo's own on standard error, above the status block.
+func (d *demo) say(format string, args ...any) {
+	if d.in.Quiet() {
+		return
 	}
+	d.view.say(d.in.Err, fmt.Sprintf("demo: "+format, args...))
 }
 
 // run watches, breaks, waits and sums up.
@@ -135,7 +137,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	view := d.in.newWatchView("logfmt")
+	view := d.view
 	cfg.Notify = func(n watch.Notice) {
 		d.keep(n)
 		view.notice(n)
@@ -251,7 +253,7 @@ func (d *demo) breakPrimary(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	primary := d.cluster.Node(0)
-	d.in.say("now: %s on %s (%s)", d.fault.Name, primary.Name(), d.fault.Doc)
+	d.say("now: %s on %s (%s)", d.fault.Name, primary.Name(), d.fault.Doc)
 	d.broken = time.Now()
 	active, err := d.fault.Start(ctx, primary)
 	if err != nil {
@@ -267,7 +269,7 @@ func (d *demo) breakPrimary(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	d.in.say("the rules fail nothing over for %s: watching %s how that looks", outcomes[0], holdFor)
+	d.say("the rules fail nothing over for %s: watching %s how that looks", outcomes[0], holdFor)
 	return false, nil
 }
 
@@ -306,14 +308,14 @@ func isEvent(k failover.Kind) func(watch.Notice) bool {
 // keepRunning mends the fault and shows what becomes of the old primary until
 // the user has seen enough.
 func (d *demo) keepRunning(ctx context.Context) {
-	d.in.say("mending %s on %s: it comes back and is fenced", d.fault.Name, d.cluster.Node(0).Name())
+	d.say("mending %s on %s: it comes back and is fenced", d.fault.Name, d.cluster.Node(0).Name())
 	if err := d.active.Heal(ctx); err != nil {
-		d.in.say("mending failed: %v", err)
+		d.say("mending failed: %v", err)
 	}
 	for _, n := range d.cluster.Nodes() {
-		d.in.say("%s: mariadb or mysql --socket=%s -u root", n.Name(), n.Socket())
+		d.say("%s: mariadb or mysql --socket=%s -u root", n.Name(), n.Socket())
 	}
-	d.in.say("everything keeps running until Ctrl-C")
+	d.say("everything keeps running until Ctrl-C")
 	<-ctx.Done()
 }
 

@@ -21,7 +21,8 @@ type watchView struct {
 	paint painter
 	log   *slog.Logger // in a pipe
 	width func() int   // on a terminal
-	block []string     // the status block on the screen
+	block []string     // the status block
+	drawn int          // its lines on the screen
 }
 
 func (in *invocation) newWatchView(format string) *watchView {
@@ -120,6 +121,7 @@ func (v *watchView) run(ctx context.Context, w *watch.Watcher) {
 		case <-ctx.Done():
 			v.mu.Lock()
 			v.erase()
+			v.block = nil
 			v.mu.Unlock()
 			return
 		case <-ticker.C:
@@ -153,9 +155,9 @@ func (v *watchView) print(ctx context.Context, w *watch.Watcher) {
 
 // erase removes the block from the screen.
 func (v *watchView) erase() {
-	if n := len(v.block); n > 0 {
-		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", n)
-		v.block = nil
+	if v.drawn > 0 {
+		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", v.drawn)
+		v.drawn = 0
 	}
 }
 
@@ -165,6 +167,16 @@ func (v *watchView) draw() {
 	for _, line := range v.block {
 		fmt.Fprintln(v.out, line)
 	}
+	v.drawn = len(v.block)
+}
+
+// say writes a line that is no notice, above the block.
+func (v *watchView) say(to io.Writer, text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	fmt.Fprintln(to, text)
+	v.draw()
 }
 
 // clip shortens a word to n columns.
