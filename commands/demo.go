@@ -171,19 +171,19 @@ func (d *demo) run(ctx context.Context) error {
 		return d.interrupted(ctx, err)
 	}
 	// The last repointing and a few more writes belong to the picture.
-	_ = sleep(watching, 2*time.Second)
-	if d.in.Bool("keep") {
-		d.keepRunning(watching)
+	if err := sleep(watching, 2*time.Second); err != nil {
+		return d.interrupted(ctx, err)
 	}
-	stopWatching()
-	if ctx.Err() != nil && !d.in.Bool("keep") {
-		return refused(errors.New("interrupted"))
+	if !d.in.Bool("keep") {
+		stopWatching()
 	}
 	if err := d.writer.Stop(); err != nil {
 		return refused(err)
 	}
-	summary := context.WithoutCancel(ctx)
-	d.sumUp(summary, promoted)
+	d.sumUp(ctx, promoted)
+	if d.in.Bool("keep") {
+		d.keepRunning(watching)
+	}
 	if acts && !promoted {
 		return exitWith(ExitRefused)
 	}

@@ -15,15 +15,17 @@ import (
 // client that wrote, and the servers themselves.
 func (d *demo) sumUp(ctx context.Context, promoted bool) {
 	p := d.in.paint(Stdout)
+	var text strings.Builder
+	defer func() { d.view.say(d.in.Out, strings.TrimRight(text.String(), "\n")) }()
 	say := func(label, format string, args ...any) {
 		for i, line := range wrap(fmt.Sprintf(format, args...), 62) {
 			if i > 0 {
 				label = ""
 			}
-			fmt.Fprintf(d.in.Out, "  %-14s %s\n", label, line)
+			fmt.Fprintf(&text, "  %-14s %s\n", label, line)
 		}
 	}
-	fmt.Fprintf(d.in.Out, "\n%s\n", p.bold(fmt.Sprintf("Summary: %s on the primary %s (%s %s)",
+	fmt.Fprintf(&text, "\n%s\n", p.bold(fmt.Sprintf("Summary: %s on the primary %s (%s %s)",
 		d.fault.Name, d.cluster.Node(0).Name(), d.cluster.Flavour(), d.cluster.Version())))
 	after := func(n watch.Notice) string { return n.Time.Sub(d.broken).Round(time.Millisecond).String() }
 	if n, ok := d.find(func(n watch.Notice) bool { return n.Kind == "probe" && n.Node == d.cluster.Node(0).Name() }); ok {

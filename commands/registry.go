@@ -23,6 +23,7 @@ func tree() *command {
 			rulesCommand(),
 			statusCommand(),
 			whyCommand(),
+			historyCommand(),
 			topologyCommand(),
 			candidatesCommand(),
 			policyCommand(),
