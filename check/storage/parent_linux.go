@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ func probe(ctx context.Context, path string, writes int) Result {
 		case <-ctx.Done():
 			t.drain(kid.reports)
 			t.sample(time.Now())
-			t.result.WaitsIn = kid.waitsIn()
+			t.result.WaitsIn = waitsIn(cmp.Or(t.other, kid.knownPID()))
 			kid.abandon()
 			return t.finish(time.Now())
 		}
@@ -155,7 +156,6 @@ type process struct {
 	ended   chan error // one value: the child has exited, or was never started
 	started chan int   // its pid, once
 	gone    chan struct{}
-	pid     int
 }
 
 // startProcess starts the child beside the caller: even starting it may hang,
@@ -229,20 +229,28 @@ func (p *process) run(req request) {
 // abandon leaves the child to itself: its kill takes effect when the disk returns.
 func (p *process) abandon() { close(p.gone) }
 
-// waitsIn is the kernel function in which a thread of the child sleeps
-// uninterruptibly, if the kernel shows it.
-func (p *process) waitsIn() string {
+// knownPID is the child's pid, 0 while it is not known.
+func (p *process) knownPID() int {
 	select {
-	case p.pid = <-p.started:
+	case pid := <-p.started:
+		return pid
 	default:
+		return 0
+	}
+}
+
+// waitsIn is the kernel function in which a thread of the process sleeps
+// uninterruptibly, if the kernel shows it.
+func waitsIn(pid int) string {
+	if pid == 0 {
 		return ""
 	}
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid))
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return ""
 	}
 	for _, task := range tasks {
-		dir := fmt.Sprintf("/proc/%d/task/%s/", p.pid, task.Name())
+		dir := fmt.Sprintf("/proc/%d/task/%s/", pid, task.Name())
 		stat, err := os.ReadFile(dir + "stat")
 		if err != nil || !strings.Contains(string(stat), ") D ") {
 			continue

@@ -146,6 +146,11 @@ func TestFrozenDisk(t *testing.T) {
 	if again.Condition != Stalled || again.HungIn != StepTurn || !strings.Contains(again.Message, "an earlier probe of this path (pid ") {
 		t.Errorf("second probe: %s %q", again.HungIn, again.Message)
 	}
+	if r.WaitsIn == "" {
+		t.Log("this kernel does not show where a process waits")
+	} else if again.WaitsIn != r.WaitsIn {
+		t.Errorf("the second probe says the first waits in %q, the first said %q", again.WaitsIn, r.WaitsIn)
+	}
 	deadline := time.Now().Add(10 * time.Second)
 	for len(children(t, d.Dir)) != 1 && time.Now().Before(deadline) {
 		time.Sleep(20 * time.Millisecond)
