@@ -18,6 +18,7 @@ func checkCommand() *command {
 			checkStorageCommand(),
 			checkReplicaCommand(),
 			checkClusterCommand(),
+			checkWatchCommand(),
 		},
 	}
 }
