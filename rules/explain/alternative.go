@@ -133,12 +133,16 @@ func (q Question) fuses(state rules.State, now rules.Rule) []Alternative {
 		n = now.Threshold
 	}
 	shorter := max(n/2, q.ticks(2*t.ProbeInterval), q.ticks(t.ProbeBudget))
+	between := "only the replicas' votes stand between it and a failover"
+	if q.votes() == "off" {
+		between = "nobody else is asked before the failover"
+	}
 	offers := []Alternative{}
 	if shorter < n {
 		offers = append(offers, Alternative{
 			Title: "sooner", rule: rules.Rule{State: state, Threshold: shorter, Action: rules.Fail},
 			Gains: "acts " + span(t.Ticks(n-shorter)) + " earlier",
-			Risk:  "a network fault or a burst of load of " + span(t.Ticks(shorter)) + " is enough; only the replicas' votes stand between it and a failover",
+			Risk:  "a network fault or a burst of load of " + span(t.Ticks(shorter)) + " is enough; " + between,
 		})
 	}
 	return append(offers,

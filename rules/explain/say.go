@@ -42,6 +42,8 @@ func (q Question) effect(role Role) []string {
 		return []string{"heals: the alarms of the node are deleted"}
 	case r.Threshold < 0 || never(q.Outcome):
 		return []string{fmt.Sprintf("nothing: check, status and the journal show %s", r.State)}
+	case role == Replica && q.Outcome.OfInsert():
+		return []string{"nothing: probes never write to a replica, so that none ends in it there"}
 	case r.Action == rules.None:
 		return []string{"nothing but a line in the journal when it expires"}
 	case r.Action == rules.Alert:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"failwise/rules"
@@ -143,12 +144,12 @@ func (p Page) writeRule(w *writer) {
 	case r.Threshold == 0:
 		threshold += ": expires at once"
 	default:
-		threshold += fmt.Sprintf(" ticks of %s: %s", number(r.Tick), number(*r.ThresholdTime))
+		threshold += fmt.Sprintf(" ticks of %s: %s", number(r.Tick), inWords(*r.ThresholdTime))
 	}
 	w.wrap("  threshold  ", "             ", threshold)
 	w.wrap("  action     ", "             ", r.Action.String())
 	if r.Window > 0 {
-		w.wrap("  window     ", "             ", fmt.Sprintf("%d ticks: %s", r.Window, number(*r.WindowTime)))
+		w.wrap("  window     ", "             ", fmt.Sprintf("%d ticks: %s", r.Window, inWords(*r.WindowTime)))
 	} else if r.Heal > 1 {
 		w.wrap("  heal       ", "             ", fmt.Sprintf("%d online probes in a row", r.Heal))
 	}
@@ -235,7 +236,11 @@ func (p Page) numbers() string {
 	return strings.Join(append(all, p.Errnos...), ", ")
 }
 
-// number writes seconds as people do.
+// inWords is [span] for seconds.
+func inWords(s float64) string { return span(time.Duration(s * float64(time.Second))) }
+
+// number writes seconds for a column in which they are added up: minutes only
+// where seconds would be hard to read.
 func number(s float64) string {
 	switch {
 	case s >= 7200 && int(s)%3600 == 0:

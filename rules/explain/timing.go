@@ -67,7 +67,10 @@ func speedOf(o rules.Outcome) speed {
 // timing computes when the rule acts on a node of a role; nil if it never does.
 func (q Question) timing(role Role) *Timing {
 	r, t := q.Rules.Rule(q.Outcome), q.Setup.Timings
-	if r.Threshold < 0 || r.State == rules.Online || never(q.Outcome) || q.Outcome == rules.NotOnline && r.Window == 0 {
+	switch {
+	case r.Threshold < 0, r.State == rules.Online, never(q.Outcome):
+		return nil
+	case q.Outcome == rules.NotOnline && r.Window == 0, role == Replica && q.Outcome.OfInsert():
 		return nil
 	}
 	seen := q.seen(role)
