@@ -141,9 +141,10 @@ func (r *run) lossReport(picked chosen) Loss {
 	return loss
 }
 
-// bearable tells whether the known loss is within the limit.
+// bearable tells whether the known loss is within the limit. What no client was
+// told to have succeeded does not count.
 func (r *run) bearable(loss Loss) error {
-	if limit := r.env.MaxLost; limit != nil && loss.Count > *limit {
+	if limit := r.env.MaxLost; limit != nil && !loss.NoLoss && loss.Count > *limit {
 		return fmt.Errorf("%w: %d, at most %d are allowed: %s", ErrTooMuchLoss, loss.Count, *limit, loss.Known)
 	}
 	return nil

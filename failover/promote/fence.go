@@ -88,16 +88,21 @@ func (r *run) lastWords(ctx context.Context) error {
 	if r.picked.node == nil {
 		return nil
 	}
+	held := r.state.Loss.NoLoss
+	timeout := time.Duration(st.SemiSync.Or(mysql.SemiSync{}).TimeoutMS) * time.Millisecond
 	loss := r.lossReport(r.picked)
-	if !loss.NoLoss && loss.Count == 0 {
+	switch {
+	case loss.Count == 0:
 		loss.NoLoss, loss.Why = true, "the old primary is fenced and has nothing that the candidate has not received"
-	}
-	if loss.Count > 0 {
+	case held && time.Since(r.started) < timeout:
+		loss.NoLoss = true
+		loss.Why = "semi-sync was in sync: these waited for an acknowledgement when the old primary was fenced, and no client was told that they succeeded"
+	default:
 		loss.NoLoss, loss.Why = false, "read from the fenced old primary: some of these may have been acknowledged"
 	}
 	r.update(func(s *state) { s.Loss = loss })
 	if loss.Count > 0 {
-		r.note(Fence, n.Name, fmt.Sprintf("%d transactions of the old primary are on no candidate: %s", loss.Count, loss.Known))
+		r.note(Fence, n.Name, fmt.Sprintf("%d transactions of the old primary are on no candidate: %s: %s", loss.Count, loss.Known, loss.Why))
 	}
 	return r.bearable(loss)
 }
@@ -174,6 +179,7 @@ func fence(ctx context.Context, first, second *mysql.Session, limit time.Duratio
 			return pendingOr(record, err, <-set)
 		}
 	}
+	awaitSent(ctx, first, second)
 	setErr, killErr := endClients(ctx, first, second, version.Flavour, set, &record)
 	now, err := second.ReadFlags(ctx)
 	switch {
@@ -203,12 +209,12 @@ func endClients(ctx context.Context, first, second *mysql.Session, flavour mysql
 	ticker := time.NewTicker(killAgain)
 	defer ticker.Stop()
 	for {
-		_, killErr = second.KillClients(ctx, first.ConnectionID())
+		killErr = killAll(ctx, first, second)
 		select {
 		case setErr = <-set:
 			// One more round: who logged in before the flag took effect.
 			if setErr == nil {
-				_, killErr = second.KillClients(ctx, first.ConnectionID())
+				killErr = killAll(ctx, first, second)
 			}
 			return setErr, killErr
 		case <-ticker.C:
@@ -220,6 +226,55 @@ func endClients(ctx context.Context, first, second *mysql.Session, flavour mysql
 				_ = second.SetSemiSyncSource(ctx, false)
 			}
 		}
+	}
+}
+
+// ackWait is how MariaDB shows a session that waits for an acknowledgement.
+const ackWait = "Waiting for semi-sync ACK from slave"
+
+// killAll ends the sessions of all clients, those that wait for an acknowledgement
+// last. With the wait point AFTER_SYNC one session of MariaDB waits on behalf of
+// its whole commit group: were it ended first, the others of the group would tell
+// their clients success, with their rows on no replica.
+func killAll(ctx context.Context, first, second *mysql.Session) error {
+	list, err := second.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, waiting := range []bool{false, true} {
+		for _, p := range list {
+			if !p.Client() || p.ID == first.ConnectionID() || p.ID == second.ConnectionID() || (p.State == ackWait) != waiting {
+				continue
+			}
+			if err := second.Kill(ctx, p.ID); err != nil {
+				errs = append(errs, err)
+				if ctx.Err() != nil {
+					return errors.Join(errs...)
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// awaitSent waits a moment until the server has begun with the first session's
+// statement: from then on no new write gets through.
+func awaitSent(ctx context.Context, first, second *mysql.Session) {
+	for range 20 {
+		if _, _, pending := first.Pending(); !pending {
+			return
+		}
+		list, err := second.Processes(ctx)
+		if err != nil {
+			return
+		}
+		for _, p := range list {
+			if p.ID == first.ConnectionID() && p.Command == "Query" {
+				return
+			}
+		}
+		pause(ctx, time.Millisecond)
 	}
 }
 
