@@ -35,6 +35,9 @@ type Cluster struct {
 	tables  int       // nft tables made so far
 	writers int64     // writers started so far
 
+	abort   context.CancelFunc // ends the start
+	settled chan struct{}      // closed when the start has ended, well or not
+
 	closeOnce sync.Once
 	closeErr  error
 	closed    chan struct{}
@@ -72,10 +75,15 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 		serverUser: serverUser(),
 		slot:       slot,
 		launcher:   newLauncher(),
+		settled:    make(chan struct{}),
 		closed:     make(chan struct{}),
 	}
+	starting, abort := context.WithCancel(ctx)
+	c.abort = abort
 	c.watchEnds(ctx)
-	if err := c.bringUp(ctx, template); err != nil {
+	err = c.bringUp(starting, template)
+	close(c.settled)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start a %s sandbox: %w", o.Flavour, err), c.Close())
 	}
 	return c, nil
@@ -208,6 +216,8 @@ func (c *Cluster) ByAddress(address string) *Node {
 // each time; after an error the next New on this machine tries again.
 func (c *Cluster) Close() error {
 	c.closeOnce.Do(func() {
+		c.abort()
+		<-c.settled
 		c.closeErr = c.tearDown()
 		close(c.closed)
 	})

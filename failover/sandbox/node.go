@@ -88,6 +88,13 @@ func (n *Node) Pid() int {
 	}
 }
 
+// gone returns the channel that is closed when the last started server has ended.
+func (n *Node) gone() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.exited
+}
+
 // ErrorLog returns the last lines of the server's error log.
 func (n *Node) ErrorLog(lines int) string {
 	data, err := os.ReadFile(filepath.Join(n.dir, "error.log"))
@@ -243,7 +250,7 @@ func (n *Node) awaitReady(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-n.exited:
+		case <-n.gone():
 			return fmt.Errorf("the server ended at once: %s", n.ErrorLog(6))
 		case <-ctx.Done():
 			return fmt.Errorf("%w (%w): %s", context.Cause(ctx), err, n.ErrorLog(3))
@@ -277,7 +284,7 @@ func (n *Node) end(ctx context.Context, sig syscall.Signal) error {
 		return fmt.Errorf("end %s: %w", n.Name(), err)
 	}
 	select {
-	case <-n.exited:
+	case <-n.gone():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("end %s: pid %d is still there: %w", n.Name(), n.Pid(), ctx.Err())

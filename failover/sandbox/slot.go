@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"net"
 	"os"
@@ -59,7 +60,10 @@ func claimSlot(ctx context.Context, nodes int) (*slot, error) {
 		return nil, fmt.Errorf("make the sandbox registry: %w", err)
 	}
 	var free *slot
-	for number := range slots {
+	// Users have a registry each; starting at different numbers they seldom try the same ports at once.
+	first := int(crc32.ChecksumIEEE([]byte(dir)) % slots)
+	for i := range slots {
+		number := (first + i) % slots
 		path := filepath.Join(dir, fmt.Sprintf("%03d.json", number))
 		if _, err := os.Stat(path); free != nil && errors.Is(err, fs.ErrNotExist) {
 			continue // nothing to sweep here
