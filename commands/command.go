@@ -82,10 +82,9 @@ func (c *command) accepts() []string {
 	return c.outputs
 }
 
-// build is the command as the flag parser wants it, wired to call done with the
-// command's own error.
+// build is the command as the flag parser wants it, below its parents.
 func (c *command) build(p Process, root *command) *cli.Command {
-	cc := &cli.Command{
+	built := &cli.Command{
 		Name: c.name, Usage: c.summary, ArgsUsage: c.operands, Flags: c.flags,
 		HideHelp: true, HideHelpCommand: true,
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error { return c.badFlag(err) },
@@ -97,10 +96,13 @@ func (c *command) build(p Process, root *command) *cli.Command {
 			return c.run(ctx.Context, in)
 		},
 	}
-	for _, s := range c.subcommands {
-		cc.Subcommands = append(cc.Subcommands, s.build(p, root))
+	for i := len(c.path) - 2; i >= 0; i-- {
+		built = &cli.Command{
+			Name: c.path[i], Subcommands: []*cli.Command{built},
+			HideHelp: true, HideHelpCommand: true,
+		}
 	}
-	return cc
+	return built
 }
 
 // badFlag words the flag package's complaint about a value. The names were

@@ -83,9 +83,8 @@ func dispatch(ctx context.Context, args []string, p Process) error {
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return a.command.badFlag(err) },
 	}
-	for _, c := range root.subcommands {
-		app.Commands = append(app.Commands, c.build(p, root))
-	}
+	// The others would only cost time.
+	app.Commands = []*cli.Command{a.command.build(p, root)}
 	return asCheck(a.command, app.RunContext(ctx, a.line()))
 }
 
