@@ -207,6 +207,9 @@ func (s *Session) channels(ctx context.Context, d dialect) ([]Channel, error) {
 	}
 	channels := make([]Channel, 0, len(rows))
 	for _, r := range rows {
+		if strings.HasPrefix(r.text("Channel_Name"), groupReplication) {
+			continue
+		}
 		c, err := d.channel(r)
 		if err != nil {
 			return nil, s.fail(op, err, "")
@@ -215,6 +218,10 @@ func (s *Session) channels(ctx context.Context, d dialect) ([]Channel, error) {
 	}
 	return channels, nil
 }
+
+// groupReplication begins the names of MySQL's own channels for group
+// replication, which follow no source.
+const groupReplication = "group_replication_"
 
 // heartbeat is what performance_schema knows of a channel's heartbeats.
 type heartbeat struct {

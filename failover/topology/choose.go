@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"failwise/failover/gtid"
+	"failwise/failover/mysql"
 )
 
 // Verdict is one replica judged as a candidate.
@@ -33,6 +34,9 @@ type Verdict struct {
 	// old primary ends with its last reading.
 	Loss      gtid.Set `json:"loss,omitzero"`
 	LossCount uint64   `json:"loss_count"`
+	// Unknown are the questions that the node's server cannot answer; they do not
+	// make it ineligible.
+	Unknown []string `json:"unknown,omitempty"`
 	// Errant is what the node executed on its own.
 	Errant gtid.Set `json:"errant,omitzero"`
 }
@@ -143,11 +147,24 @@ func (c contest) judge(n Node) Verdict {
 	}
 	v.Eligible = len(v.Rejections) == 0
 	if n.Readable() {
+		v.Unknown = unknowns(n)
 		v.Errant = c.errantSet(n)
 		v.Loss = n.Status.Progress().Lacks(c.progress, gtid.Set{})
 		v.LossCount = v.Loss.Count()
 	}
 	return v
+}
+
+// unknowns are the rules of the table that could not look.
+func unknowns(n Node) []string {
+	var list []string
+	if !n.Locks.IsKnown() {
+		list = append(list, "whether a session holds a backup lock or global read lock (MariaDB tells with INSTALL SONAME 'metadata_lock_info')")
+	}
+	if n.Status.Version.Flavour == mysql.MariaDB && !n.PurgedPosition.IsKnown() {
+		list = append(list, "which of its binary logs are purged (it tells with BINLOG MONITOR)")
+	}
+	return list
 }
 
 func (c contest) sameSite(n Node) bool {

@@ -196,3 +196,15 @@ func TestPurgedOnMariaDBIsJudgedByThePositionOfTheOldestLog(t *testing.T) {
 		t.Errorf("winner %q", got)
 	}
 }
+
+func TestWhatAServerCannotTellIsSaidAndDoesNotReject(t *testing.T) {
+	silent := func(r *Reading) { r.Locks = mysql.Fact[[]mysql.Lock]{} }
+	topology := judge(node(1, mariaDB("0-1-8")), replica(2, 1, mariaDB("0-1-8"), silent), replica(3, 1, mariaDB("0-1-8")))
+	v, _ := Choose(Contest{Topology: topology}).Verdict("db2")
+	if !v.Eligible || len(v.Unknown) != 2 {
+		t.Errorf("%+v", v)
+	}
+	if v, _ := Choose(contestOf(t, replica(2, 1))).Verdict("db2"); len(v.Unknown) != 0 {
+		t.Errorf("%+v", v)
+	}
+}
