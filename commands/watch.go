@@ -35,6 +35,7 @@ func watchCommand() *command {
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "decide, print the plan, and promote nothing"},
 			&cli.BoolFlag{Name: "once", Usage: "stop after the first failover or failed promotion"},
+			&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics at http://`HOST:PORT`/metrics"},
 			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT` of the lines in a pipe: logfmt or json"},
 		},
 		outputs: []string{"text"},
@@ -63,7 +64,11 @@ func runWatch(ctx context.Context, in *invocation) error {
 		return err
 	}
 	cfg.DryRun, cfg.Once = in.Bool("dry-run"), in.Bool("once")
-	ended, err := in.watch(ctx, cfg, format)
+	metrics := all.Metrics
+	if in.IsSet("metrics") {
+		metrics = in.String("metrics")
+	}
+	ended, err := in.watch(ctx, cfg, format, metrics)
 	if err != nil {
 		var stalled *journal.StalledError
 		if errors.As(err, &stalled) {
@@ -82,14 +87,24 @@ func runWatch(ctx context.Context, in *invocation) error {
 }
 
 // watch runs a watcher with its display until ctx ends.
-func (in *invocation) watch(ctx context.Context, cfg watch.Config, format string) (watch.Ended, error) {
+func (in *invocation) watch(ctx context.Context, cfg watch.Config, format, metrics string) (watch.Ended, error) {
 	view := in.newWatchView(format)
 	cfg.Notify = view.notice
+	if metrics != "" {
+		cfg.Metrics = watch.NewMetrics(cfg.Cluster)
+	}
 	w, err := watch.New(cfg)
 	if err != nil {
 		return watch.EndedBySignal, fmt.Errorf("watch %s: %w", cfg.Cluster, err)
 	}
-	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	if metrics != "" {
+		stop, err := serveMetrics(ctx, metrics, append(cfg.Metrics.Collectors(), w.Collector()))
+		if err != nil {
+			return watch.EndedBySignal, err
+		}
+		defer stop()
+	}
+	showing, hide := context.WithCancel(context.WithoutCancel(ctx))
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
@@ -113,7 +128,7 @@ func (in *invocation) watch(ctx context.Context, cfg watch.Config, format string
 	}()
 	ended, err := w.Run(ctx)
 	forget()
-	stop()
+	hide()
 	<-shown
 	return ended, err
 }

@@ -120,6 +120,8 @@ type Config struct {
 	// from the watcher's own goroutines but never twice at a time. It must not
 	// block.
 	Notify func(Notice)
+	// Metrics, if not nil, counts.
+	Metrics *Metrics
 
 	// observer decides nothing by itself: it serves one request.
 	observer bool

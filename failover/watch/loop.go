@@ -94,6 +94,7 @@ func (w *Watcher) judge(ctx context.Context) {
 			break
 		}
 	}
+	w.judgedAt = w.now
 	w.waiting()
 	w.persist(ctx)
 }
@@ -107,6 +108,7 @@ func (w *Watcher) deliver(m *member, r check.Result) {
 func (w *Watcher) observe(m *member, r check.Result) {
 	before := m.outcome
 	m.latest[r.Type] = r
+	w.cfg.Metrics.probe(m.Name, r)
 	if !r.Outcome.Alive() {
 		delete(w.known.fenced, m.Name)
 	}

@@ -156,7 +156,7 @@ func stepText(p promote.Progress) string {
 func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	op.cancel()
 	w.running = nil
-	kind := "note"
+	w.cfg.Metrics.operation(result.Plan.Operation.String(), err != nil, time.Since(op.began), result.FirstWrite)
 	for _, warning := range result.Warnings {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)
 	}
@@ -169,7 +169,7 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	if err != nil {
 		level = slog.LevelError
 	}
-	w.notice(Notice{Level: level, Kind: kind, Node: op.old, Text: resultText(op, result, err)})
+	w.notice(Notice{Level: level, Kind: "note", Node: op.old, Text: resultText(op, result, err)})
 	w.settle(op, result, err)
 	if op.reply != nil {
 		op.reply(result, err)

@@ -25,9 +25,11 @@ type Snapshot struct {
 	Since   time.Time `json:"since"`
 	DryRun  bool      `json:"dry_run,omitempty"`
 	// Lock says who holds the lock instead; empty while this watcher does.
-	Lock    string            `json:"lock,omitempty"`
-	Profile rules.Profile     `json:"profile"`
-	Tick    time.Duration     `json:"-"`
+	Lock    string        `json:"lock,omitempty"`
+	Profile rules.Profile `json:"profile"`
+	Tick    time.Duration `json:"-"`
+	// TickAge is the time since the loop last judged.
+	TickAge time.Duration     `json:"-"`
 	Engine  failover.Snapshot `json:"engine"`
 	Nodes   []NodeView        `json:"nodes"`
 	// Operation is the one in progress, nil if none is.
@@ -124,9 +126,10 @@ func (w *Watcher) Snapshot(ctx context.Context) (Snapshot, error) {
 
 func (w *Watcher) snapshot() Snapshot {
 	now := time.Now()
+	age := w.since() - w.judgedAt
 	s := Snapshot{
 		Time: now, Cluster: w.cfg.Cluster, Watcher: w.cfg.Name, PID: os.Getpid(), Version: w.cfg.Version, Since: w.began,
-		DryRun: w.cfg.DryRun, Lock: w.lockNote, Profile: w.cfg.Profile, Tick: w.cfg.Timings.Tick, Engine: w.engine.Snapshot(w.since()),
+		DryRun: w.cfg.DryRun, Lock: w.lockNote, Profile: w.cfg.Profile, Tick: w.cfg.Timings.Tick, TickAge: age, Engine: w.engine.Snapshot(w.since()),
 		Findings: w.topo.Findings, Winner: w.choice.Winner, Refusal: w.choice.Refusal, Journal: w.journal.Stats(), Left: map[string]string{},
 	}
 	for name, why := range w.left {

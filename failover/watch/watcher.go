@@ -75,8 +75,9 @@ type Watcher struct {
 	// lastOld is the old primary of the last failover.
 	lastOld   string
 	lockNote  string
-	acquiring bool  // the lock is being asked for
-	ticked    int64 // the tick of the last record of what is waited for
+	acquiring bool          // the lock is being asked for
+	judgedAt  time.Duration // when the engine last judged
+	ticked    int64         // the tick of the last record of what is waited for
 
 	journal  *journal.Journal
 	dir      *journal.Dir
