@@ -254,7 +254,7 @@ func (p *parser) test(n *yaml.Node, s setup) *Test {
 			p.fail(n, "the test has no %s", need)
 		}
 	}
-	if every := min(t.probeEvery, s.timings.Tick); t.until/every > maxProbes/time.Duration(len(s.nodes)) {
+	if t.Effort() > maxProbes/int64(len(s.nodes)) {
 		p.fail(n, "until %s with a probe every %s and a tick of %s is too much for one test", t.until, t.probeEvery, s.timings.Tick)
 	}
 	for _, e := range entries {

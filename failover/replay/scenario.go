@@ -65,3 +65,8 @@ func Load(path string) (*File, error) {
 		return os.ReadFile(name)
 	})
 }
+
+// Effort is about how many moments a run of the test takes.
+func (t *Test) Effort() int64 {
+	return int64(t.until/t.probeEvery) + int64(t.until/t.setup.timings.Tick) + int64(len(t.steps))
+}

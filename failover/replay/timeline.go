@@ -17,7 +17,7 @@ const (
 	// nodes were probed.
 	sample = 2000
 	// progressEvery is the number of rows between two calls of Progress.
-	progressEvery = 1 << 18
+	progressEvery = 1 << 14
 )
 
 // Side is one set of rules under which a timeline is replayed.

@@ -315,7 +315,7 @@ func TestReplayObeysItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o := replay.Options{Sides: []replay.Side{side(rules.Tungsten)}}
-	_, err := replay.Timeline(ctx, "t.csv", strings.NewReader(string(recorded(600_000))), o)
+	_, err := replay.Timeline(ctx, "t.csv", strings.NewReader(string(recorded(40_000))), o)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
