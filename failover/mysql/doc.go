@@ -18,9 +18,10 @@
 //     received transactions. [Session.Starve] and Bounce look first.
 //
 // On a server whose disk hangs, only these are known to return: SELECT
-// @@global…, SHOW PROCESSLIST, SHOW GLOBAL STATUS and performance_schema.
-// [Session.Status] asks these first and the replication channels last, so that
-// a hanging channel status costs that fact alone.
+// @@global…, SHOW PROCESSLIST, SHOW GLOBAL STATUS and performance_schema. On a
+// replica whose disk hangs, SHOW REPLICA STATUS and the replication tables of
+// performance_schema hang as well; [Session.Status] asks these last, so that
+// they cost the facts about its channels alone.
 //
 // Not here: who is primary, who may become it (package topology), the order of
 // a promotion (package promote), probes (package check).
