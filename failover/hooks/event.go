@@ -7,15 +7,15 @@ type Event uint8
 
 // The events, in the order in which an incident meets them.
 const (
-	EventUnset Event = iota
-	Fence            // the old primary was fenced by SQL as far as it could be; make it sure
-	Promoted         // the new primary is open and took a write; move addresses and traffic
-	Finished         // the operation is over and succeeded
-	Failed           // the operation is over and failed
-	Alert            // an alarm with action alert expired
-	ReplicaFailed    // a replica was shunned
-	ReplicaBack      // a shunned replica came back
-	Policy           // the policy mode changed
+	EventUnset    Event = iota
+	Fence               // the old primary was fenced by SQL as far as it could be; make it sure
+	Promoted            // the new primary is open and took a write; move addresses and traffic
+	Finished            // the operation is over and succeeded
+	Failed              // the operation is over and failed
+	Alert               // an alarm with action alert expired
+	ReplicaFailed       // a replica was shunned
+	ReplicaBack         // a shunned replica came back
+	Policy              // the policy mode changed
 )
 
 var eventNames = [...]string{"", "fence", "promoted", "finished", "failed", "alert", "replica_failed", "replica_back", "policy"}

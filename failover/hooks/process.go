@@ -47,7 +47,7 @@ func run(ctx context.Context, p process) (status int, output string, err error) 
 	select {
 	case waitErr = <-done:
 	case <-ctx.Done():
-		waitErr = end(cmd, done)
+		_ = end(cmd, done) // its own limit says more than how it ended
 		return exitStatus(cmd), out.String(), fmt.Errorf("%w of %v", ErrTimeout, p.limit)
 	}
 	var exit *exec.ExitError

@@ -84,7 +84,7 @@ func (w Webhook) Post(ctx context.Context, call Call) error {
 		}
 		return fmt.Errorf("webhook %s: %w", request.URL.Host, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	if response.StatusCode >= http.StatusMultipleChoices {
 		return fmt.Errorf("webhook %s: answered %s", request.URL.Host, response.Status)

@@ -54,9 +54,6 @@ func (c channel) differences(after channel) []string {
 	return changed
 }
 
-// follows tells whether the channel points at that node.
-func (c channel) follows(n *Node) bool { return c.Host == n.Host && c.Port == n.Port }
-
 // soleChannel is the one channel a replica of ours has.
 func soleChannel(st mysql.Status) (mysql.Channel, error) {
 	channels, known := st.Channels.Get()

@@ -216,3 +216,47 @@ func (l *lab) dieAndResume(primary *sandbox.Node, step, state string) *sandbox.N
 	l.look()
 	return promoted
 }
+
+// A switch whose process dies is taken back before open and finished after it.
+func TestSwitchSurvivesTheDeathOfItsProcess(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
+		primary, other := l.Node(0), l.Node(1)
+		for _, point := range []struct {
+			step, state string
+			forward     bool
+		}{
+			{"preflight", "done", false}, {"block", "begun", false}, {"block", "done", false}, {"prepare", "begun", false}, {"prepare", "done", false},
+			{"open", "begun", true}, {"open", "done", true}, {"prove", "done", true}, {"demote", "begun", true}, {"demote", "done", true}, {"verify", "done", true},
+		} {
+			l.t.Logf("dies at %s %s", point.step, point.state)
+			writer := l.StartWriter(bounded(t), sandbox.WriterOptions{Limit: 2 * time.Second})
+			awaitAck(t, writer, time.Now())
+			l.dieAt(childOrder{Switch: true, Old: primary.Name(), To: other.Name(), Step: point.step, State: point.state})
+			result, err := l.resume()
+			if point.forward {
+				if err != nil || result.NewPrimary != other.Name() || len(result.Unpointed()) > 0 {
+					t.Fatalf("error %v, result %+v", err, result)
+				}
+				primary, other = other, primary
+			} else if err == nil || result.Opened || len(result.UndoLeft) > 0 {
+				t.Fatalf("error %v, result %+v", err, result)
+			}
+			awaitAck(t, writer, time.Now())
+			if err := writer.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			l.nothingLost(writer, primary)
+			if !l.writable(primary) {
+				t.Fatalf("%s is not writable", primary.Name())
+			}
+			for _, n := range l.Nodes() {
+				if n != primary {
+					l.follows(n, primary)
+					l.noErrant(n, primary)
+				}
+			}
+			l.look()
+		}
+	})
+}

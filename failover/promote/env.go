@@ -52,6 +52,10 @@ type Env struct {
 	// Account is the replication account for a demoted primary or a recovered node
 	// that has none.
 	Account Account
+	// SemiSyncWanted makes RepointNode and Recover switch the primary's semi-sync
+	// source side on once the node is attached: for what a plan had to leave off,
+	// see Result.SemiSyncPending.
+	SemiSyncWanted bool
 	// Seen is what was last known of the old primary while it was well.
 	Seen Seen
 	// OldOnline, if not nil, reports whether the old primary has been observed

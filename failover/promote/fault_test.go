@@ -378,7 +378,7 @@ func TestCandidateThatDoesNotCatchUp(t *testing.T) {
 			t.Run(on.String(), func(t *testing.T) {
 				l := newLab(t, sandbox.Options{Flavour: flavour})
 				l.settings.CatchUp, l.settings.CatchUpOnTimeout = time.Second, on
-				l.settings.Statement = 2 * time.Second
+				l.settings.Statement, l.settings.Repoint = 2*time.Second, 2*time.Second
 				sqlExec(t, l.Node(2), stopReplica(flavour))
 				conn, err := l.Node(1).Root().Conn(bounded(t))
 				if err != nil {
@@ -405,6 +405,9 @@ func TestCandidateThatDoesNotCatchUp(t *testing.T) {
 				case promote.NextCandidate:
 					if err != nil || result.NewPrimary != "db3" || result.Loss.Count != 2 {
 						t.Fatalf("error %v, new primary %q, loss %+v", err, result.NewPrimary, result.Loss)
+					}
+					if left := result.Unpointed(); len(left) != 1 || left[0].Node != "db2" {
+						t.Errorf("left behind: %+v", left)
 					}
 				case promote.AbortPlan:
 					if !errors.Is(err, promote.ErrTimeout) || result.Opened {

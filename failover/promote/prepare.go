@@ -215,6 +215,11 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 	if err := stopReplication(ctx, n.Session, before.Name, limit); err != nil {
 		return err
 	}
+	if !r.contained(n.Name) {
+		if err := r.notAstray(ctx, n, to); err != nil {
+			return err
+		}
+	}
 	options := mysql.SourceOptions{Channel: before.Name, Host: to.Host, Port: to.Port, HeartbeatPeriod: before.Heartbeat}
 	if err := firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
 		return err
@@ -227,6 +232,39 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 		}
 	}
 	return firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.StartReplication(ctx, before.Name) })
+}
+
+// contained tells whether all that the replica had when its receiver was stopped
+// is known to be part of what the candidate has.
+func (r *run) contained(node string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reading, read := r.readings[node]
+	if !read || r.picked.node == nil {
+		return false
+	}
+	source := r.picked.reading
+	if r.picked.advanced != nil {
+		source = *r.picked.advanced
+	}
+	return source.Status.Progress().Contains(reading.Status.Progress(), r.env.Seen.Progress.Executed)
+}
+
+// notAstray refuses a replica, both its threads stopped, that has executed what
+// its new source has not: MySQL would go on without a word.
+func (r *run) notAstray(ctx context.Context, n, to *Node) error {
+	mine, err := n.Session.Status(ctx)
+	if err != nil {
+		return err
+	}
+	its, err := to.Session.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if errant := errantOf(mine, its, r.env.Seen.Progress); !errant.IsEmpty() {
+		return &DivergedError{Node: n.Name, Primary: to.Name, Errant: errant.String(), Count: errant.Count()}
+	}
+	return nil
 }
 
 // awaitReceiver waits until the channel's IO thread is connected.

@@ -108,7 +108,7 @@ func (r *run) bringBack(ctx context.Context) error {
 	err = r.do(ctx, Demote, n.Name, 0, func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, r.env.Repoint)
 		defer cancel()
-		if err := r.demote(ctx, n, to, mine, semi.SourceEnabled); err != nil {
+		if err := r.demote(ctx, n, to, mine, semi.SourceEnabled || r.env.SemiSyncWanted); err != nil {
 			return "", err
 		}
 		return "follows " + to.Name, nil
@@ -143,6 +143,7 @@ func (r *run) bringBack(ctx context.Context) error {
 		return err
 	}
 	r.result.NewPrimary = to.Name
+	r.wantedSemiSync(ctx, to)
 	return r.do(ctx, Finish, "", 0, func(ctx context.Context) (string, error) {
 		r.fire(ctx, hooks.Finished, "")
 		return n.Name + " follows " + to.Name, nil

@@ -79,6 +79,7 @@ func (r *run) semiSyncLater(ctx context.Context, to *Node, attached int) {
 		return
 	}
 	if attached == 0 {
+		r.result.SemiSyncPending = true
 		r.warn(fmt.Sprintf("%s runs without semi-sync: no replica is attached", to.Name))
 		return
 	}
@@ -122,6 +123,7 @@ func (r *run) verify(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.result.Siblings = nil
 	for _, name := range r.plan.Siblings {
 		if p := r.repoints[name]; p != nil {
 			r.result.Siblings = append(r.result.Siblings, p.result)
@@ -204,5 +206,22 @@ func RepointNode(ctx context.Context, env Env, node, primary string) NodeResult 
 	ctx, cancel := context.WithTimeout(ctx, r.env.Repoint)
 	defer cancel()
 	r.repointOne(ctx, r.nodes[node], to, nil, p)
+	if p.result.Done {
+		r.wantedSemiSync(ctx, to)
+	}
 	return p.result
+}
+
+// wantedSemiSync switches the primary's source side on where it is wanted and off.
+func (r *run) wantedSemiSync(ctx context.Context, to *Node) {
+	if !r.env.SemiSyncWanted {
+		return
+	}
+	semi, err := to.Session.SemiSync(ctx)
+	if err == nil && semi.SourceInstalled && !semi.SourceEnabled {
+		err = firmly(ctx, to.Session, r.env.Statement, func(ctx context.Context) error { return to.Session.SetSemiSyncSource(ctx, true) })
+	}
+	if err != nil {
+		r.warn(fmt.Sprintf("semi-sync could not be switched on: %v", err))
+	}
 }

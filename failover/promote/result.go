@@ -142,6 +142,9 @@ type Result struct {
 	// the old primary (switch) or the recovered node.
 	Siblings []NodeResult `json:"siblings,omitempty"`
 	Demoted  *NodeResult  `json:"demoted,omitempty"`
+	// SemiSyncPending is true when semi-sync should be on and is not, since no
+	// replica is attached yet.
+	SemiSyncPending bool `json:"semi_sync_pending,omitempty"`
 	// Proof is the GTID of the proving write.
 	Proof string `json:"proof,omitempty"`
 	// Undone are what was taken back; UndoLeft what could not be.

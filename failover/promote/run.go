@@ -38,7 +38,7 @@ type run struct {
 }
 
 func newRun(env Env, plan Plan) *run {
-	env.Settings = env.Settings.withDefaults()
+	env.Settings = env.withDefaults()
 	if env.Now == nil {
 		env.Now = time.Now
 	}

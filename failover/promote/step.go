@@ -35,7 +35,7 @@ var stepNames = [...]string{"", "claim", "preflight", "compare", "starve", "choo
 	"open", "prove", "announce", "demote", "repoint", "verify", "finish"}
 
 func (s StepName) String() string {
-	if s > StepUnset && int(s) < len(stepNames) {
+	if int(s) < len(stepNames) {
 		return stepNames[s]
 	}
 	return fmt.Sprintf("step(%d)", uint8(s))
