@@ -70,12 +70,12 @@ func (c *conn) detach() {
 	_ = c.SetDeadline(time.Time{})
 }
 
-// failure is the first error of a read or write, and what the server said to
-// the login if the driver did not understand it.
-func (c *conn) failure() (error, *mysql.MySQLError) {
+// failure is what the server said to the login if the driver did not understand
+// it, and the first error of a read or write.
+func (c *conn) failure() (*mysql.MySQLError, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err, c.refused
+	return c.refused, c.err
 }
 
 // usesTLS reports whether the client asked for TLS.
@@ -189,7 +189,7 @@ func (c *conn) enter(p rules.Phase) {
 	}
 	until := c.rec.enter(p)
 	if !c.unbounded {
-		_ = c.Conn.SetDeadline(until)
+		_ = c.SetDeadline(until)
 	}
 }
 

@@ -69,15 +69,16 @@ func telling(o rules.Outcome) int {
 		return 2
 	case rules.NoRouteToHost:
 		return 1
+	default:
+		return 0
 	}
-	return 0
 }
 
 // connectFailure classifies a failed attempt to connect.
 func (p *Prober) connectFailure(ctx context.Context, target string, err error, took time.Duration) *failure {
 	f := &failure{phase: rules.PhaseConnect, errno: errnoOf(err)}
 	switch {
-	case ctx.Err() == context.Canceled: //nolint:errorlint // a context's own error is never wrapped
+	case ctx.Err() == context.Canceled:
 		return cancelled(rules.PhaseConnect)
 	case f.errno != 0 && p.server.Address.IsUnix():
 		f.outcome = rules.ByUnixSocketError(f.errno, p.answered)
@@ -130,7 +131,7 @@ func (p *Prober) targets(ctx context.Context, rec *record) ([]string, *failure) 
 func resolveFailure(ctx context.Context, host string, err error, errno syscall.Errno, took time.Duration) *failure {
 	f := &failure{phase: rules.PhaseResolve, outcome: rules.UnknownHost}
 	switch {
-	case ctx.Err() == context.Canceled: //nolint:errorlint // a context's own error is never wrapped
+	case ctx.Err() == context.Canceled:
 		return cancelled(rules.PhaseResolve)
 	case errno != 0:
 		if o, _ := rules.ByOSError(errno, rules.PhaseResolve); o == rules.OpenFileLimitError {

@@ -67,8 +67,8 @@ type cause struct {
 	// has not ended, or it ended with a certificate of ours (in TLS 1.3 the
 	// server judges it afterwards).
 	doubted bool
-	write     bool // the statement was the insert
-	remote    string
+	write   bool // the statement was the insert
+	remote  string
 }
 
 // classify finds the outcome: a server's number first, whatever the phase, then
@@ -76,7 +76,7 @@ type cause struct {
 func classify(ctx context.Context, rec *record, c cause) *failure {
 	phase := rec.stop()
 	f := &failure{phase: phase}
-	if ctx.Err() == context.Canceled { //nolint:errorlint // a context's own error is never wrapped
+	if ctx.Err() == context.Canceled {
 		return cancelled(phase)
 	}
 	if e, ok := errors.AsType[*mysql.MySQLError](c.err); ok {
@@ -253,8 +253,9 @@ func doing(p rules.Phase, remote string) string {
 		return "send the statement to " + remote
 	case rules.PhaseExecute:
 		return "wait for the answer of " + remote
+	default:
+		return "read the answer of " + remote
 	}
-	return "read the answer of " + remote
 }
 
 // round makes a duration short enough to read.

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"syscall"
@@ -342,10 +343,10 @@ func TestSeveralAddressesAreTriedInTurnWithinTheConnectLimit(t *testing.T) {
 						return []netip.Addr{one, two, one, three}, nil
 					}),
 					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-						switch err := tt.dial[address]; err {
-						case nil:
+						switch err := tt.dial[address]; {
+						case err == nil:
 							return f.Dial(ctx, network, address)
-						case errDrop:
+						case errors.Is(err, errDrop):
 							<-ctx.Done()
 							return nil, ctx.Err()
 						default:

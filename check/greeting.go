@@ -59,7 +59,7 @@ func (g *greeter) read() (greeting, error) {
 		}
 		start := len(g.buf)
 		g.buf = append(g.buf, make([]byte, need-start)...)
-		n, err := g.Conn.Read(g.buf[start:])
+		n, err := g.Read(g.buf[start:])
 		g.buf = g.buf[:start+n]
 		if err != nil && n == 0 {
 			return greeting{}, err

@@ -168,7 +168,7 @@ func (p *Prober) write(ctx context.Context, rec *record, s *session) *failure {
 	phase := rec.stop()
 	s.conn.detach()
 	p.held, p.hung = nil, h
-	if ctx.Err() == context.Canceled { //nolint:errorlint // a context's own error is never wrapped
+	if ctx.Err() == context.Canceled {
 		return cancelled(phase)
 	}
 	f := &failure{phase: phase, outcome: rules.WriteTimeout, timedOut: true}

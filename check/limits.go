@@ -45,8 +45,9 @@ func (l Limits) phase(p rules.Phase) time.Duration {
 		return l.Execute
 	case rules.PhaseResults:
 		return l.Results
+	default:
+		return 0
 	}
-	return 0
 }
 
 // budget is a running probe's share of time.

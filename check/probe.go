@@ -84,7 +84,12 @@ func (p *Prober) attempt(ctx context.Context, rec *record) *failure {
 		return p.attemptSelect(ctx, rec)
 	case Insert:
 		return p.attemptInsert(ctx, rec)
+	default:
+		return p.attemptConnect(ctx, rec)
 	}
+}
+
+func (p *Prober) attemptConnect(ctx context.Context, rec *record) *failure {
 	s, f := p.open(ctx, rec)
 	if f != nil {
 		return f
@@ -237,7 +242,7 @@ func (p *Prober) close() error {
 	if p.hung != nil {
 		// The connection first: the statement's own goroutine is in the driver.
 		_ = p.hung.session.conn.Close()
-		<-p.hung.done
+		_ = <-p.hung.done // what it returned is of no use any more
 		p.hung.session.drop()
 		p.hung = nil
 	}

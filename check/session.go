@@ -123,7 +123,7 @@ func (p *Prober) login(ctx context.Context, rec *record, g *greeter, greet greet
 // fail classifies an error of the driver.
 func (s *session) fail(ctx context.Context, rec *record, err error, c cause) *failure {
 	c.err, c.remote, c.tlsErr = err, s.remote, s.log.joined()
-	c.io, c.refused = s.conn.failure()
+	c.refused, c.io = s.conn.failure()
 	f := classify(ctx, rec, c)
 	rec.say(f.message)
 	return f

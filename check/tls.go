@@ -115,6 +115,8 @@ func (o TLSOptions) config(host string) (*tls.Config, error) {
 		if c.ServerName == "" {
 			return nil, fmt.Errorf("%w: VERIFY_IDENTITY needs a server name and a unix socket has none", ErrTLSFiles)
 		}
+	default:
+		return nil, fmt.Errorf("%w: unknown ssl-mode %s", ErrTLSFiles, mode)
 	}
 	return c, nil
 }

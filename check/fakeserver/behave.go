@@ -48,6 +48,9 @@ func (s *Session) behave() error {
 	}
 }
 
+// maxAllowedPacket is the packet limit that a server claims: 1 GiB, the largest.
+const maxAllowedPacket = "1073741824"
+
 // answer answers one statement of a probe.
 func (s *Session) answer(b Behaviour, text string) error {
 	if err := s.Wait(b.ExecuteDelay); err != nil {
@@ -66,6 +69,8 @@ func (s *Session) answer(b Behaviour, text string) error {
 			return s.Fail(b.WriteError)
 		}
 		return s.OK()
+	case strings.Contains(text, "@@max_allowed_packet"):
+		return s.Rows(b.ResultsDelay, []string{"@@max_allowed_packet"}, []string{maxAllowedPacket})
 	case strings.Contains(text, "super_read_only"):
 		ro := b.readOnly()
 		return s.Rows(b.ResultsDelay, []string{"@@global.read_only", "@@global.super_read_only"}, []string{ro, "0"})

@@ -124,10 +124,16 @@ func TestLargeStatementThatTheServerDoesNotTake(t *testing.T) {
 		if err := c.Login(); err != nil {
 			return err
 		}
+		if _, _, err := c.Command(); err != nil {
+			return err
+		}
+		if err := c.Rows(0, []string{"@@max_allowed_packet"}, []string{"1073741824"}); err != nil {
+			return err
+		}
 		return c.Wait(fakeserver.Never)
 	})
 	query := "SELECT '" + string(make([]byte, 32<<20)) + "'"
-	p := prober(t, l.Addr().String(), check.Connect, check.Options{Query: query, Limits: check.Limits{Total: time.Second}})
+	p := prober(t, l.Addr().String(), check.Connect, check.Options{Query: query, Limits: check.Limits{Total: 3 * time.Second}})
 	expect(t, p.Probe(t.Context()), rules.SendQueryTimeout, 0)
 }
 

@@ -29,13 +29,11 @@ type authority struct {
 // newAuthority makes a CA whose files the servers' user can read.
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "failwise-tls-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	a := &authority{dir: dir}
 	template := &x509.Certificate{
