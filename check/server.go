@@ -55,7 +55,7 @@ func (s Server) DriverConfig() (*mysql.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: patientKeepAlive}).DialContext
 	// The driver drops TLS from its shared configuration when it falls back to
 	// plain text; with a hook each connection gets a copy of its own.
 	hook := func(context.Context, *mysql.Config) error { return nil }
@@ -68,6 +68,10 @@ func (s Server) DriverConfig() (*mysql.Config, error) {
 // keepAlive finds out within some seconds that the peer's host has rebooted or
 // gone, even while nothing is sent. The kernel of a frozen server still answers.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3}
+
+// patientKeepAlive is the same for sessions that do work: a short outage must
+// not end a statement that changes something.
+var patientKeepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // driverConfig is the common part of probes and other sessions; DialFunc is the
 // caller's.
