@@ -158,7 +158,7 @@ func (n *Node) prepare(template string) error {
 			return err
 		}
 	}
-	if err := copyTree(template, n.dataDir, c.serverUser); err != nil {
+	if err := copyTree(template, n.dataDir, c.serverUser, n.mount == ""); err != nil {
 		return fmt.Errorf("copy the data directory: %w", err)
 	}
 	cnf := filepath.Join(n.dir, "my.cnf")

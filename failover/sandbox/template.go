@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -147,54 +146,6 @@ func installScript(server string) (script string, args []string, err error) {
 		}
 	}
 	return "", nil, fmt.Errorf("%w: mariadb-install-db is neither beside %s nor on the PATH", ErrNoServer, server)
-}
-
-// copyTree copies a directory of plain files and gives it to a user.
-func copyTree(from, to string, owner runAs) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rel)
-		if entry.IsDir() {
-			if err := os.MkdirAll(target, 0o700); err != nil {
-				return err
-			}
-		} else if entry.Type().IsRegular() {
-			if err := copyFile(path, target); err != nil {
-				return err
-			}
-		} else {
-			return nil
-		}
-		return owner.own(target)
-	})
-}
-
-// own gives a file to the servers' user.
-func (r runAs) own(path string) error {
-	if !r.change {
-		return nil
-	}
-	return os.Chown(path, r.uid, r.gid)
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // only read
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 // lastLines returns the last n lines of a text that say something.
