@@ -61,7 +61,11 @@ func (r *run) starve(ctx context.Context) ([]Reading, error) {
 
 func (r *run) starveOne(ctx context.Context, n *Node) Reading {
 	reading := Reading{Node: n.Name}
-	channels, err := n.Session.Channels(ctx)
+	var channels []mysql.Channel
+	err := again(func() (err error) {
+		channels, err = n.Session.Channels(ctx)
+		return err
+	})
 	if err != nil {
 		reading.Err = err
 		return reading

@@ -318,7 +318,8 @@ func (r *run) demoteOld(ctx context.Context, to *Node) {
 			return "", err
 		}
 		if v.Flavour == mysql.MariaDB {
-			if err := n.Session.UnlockTables(ctx); err != nil {
+			// A session that was lost has let go of the lock by itself.
+			if err := again(func() error { return n.Session.UnlockTables(ctx) }); err != nil {
 				return "", err
 			}
 		}
