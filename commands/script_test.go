@@ -31,7 +31,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits,
+			"exits":   exits,
+			"refused": refusedAddress,
+			"server":  startServer,
 		},
 	})
 }
