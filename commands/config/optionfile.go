@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"failwise/check"
@@ -22,9 +21,6 @@ type ClientOptions struct {
 	HasPassword  bool
 	Password     check.Secret
 	PasswordFrom string // "option file PATH"
-	Host         string
-	Port         uint16
-	Socket       string
 	TLS          check.TLSOptions
 }
 
@@ -229,7 +225,7 @@ func unescape(s string) string {
 func (p *optionParser) set(path, name, value string, hasValue bool) (reason string) {
 	o := &p.options
 	texts := map[string]*string{
-		"user": &o.User, "host": &o.Host, "socket": &o.Socket,
+		"user":   &o.User,
 		"ssl-ca": &o.TLS.CA, "ssl-cert": &o.TLS.Cert, "ssl-key": &o.TLS.Key,
 	}
 	if into, found := texts[name]; found {
@@ -242,12 +238,6 @@ func (p *optionParser) set(path, name, value string, hasValue bool) (reason stri
 		if hasValue {
 			o.HasPassword, o.Password, o.PasswordFrom = true, check.NewSecret(value), "option file "+path
 		}
-	case "port":
-		n, err := strconv.ParseUint(value, 10, 16)
-		if err != nil {
-			return "port is not a number from 0 to 65535"
-		}
-		o.Port = uint16(n)
 	case "ssl-mode":
 		mode, err := check.ParseTLSMode(value)
 		if err != nil {

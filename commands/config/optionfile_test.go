@@ -26,7 +26,6 @@ func TestOptionFileDialect(t *testing.T) {
 		{"windows line ends", "[client]\r\nuser=a\r\npassword=b\r\n", "a", "b", ""},
 		{"no group", "user=a\n", "", "", ":1: an option stands before the first [group]"},
 		{"open group", "[client\nuser=a\n", "", "", ":1: the group's name has no closing ]"},
-		{"bad port", "[client]\nport=x\n", "", "", ":2: port is not a number from 0 to 65535"},
 		{"bad mode", "[client]\nssl_mode=maybe\n", "", "", `:2: unknown ssl-mode "maybe"`},
 		{"bad directive", "!inclued /x\n", "", "", `:1: unknown directive "!inclued"`},
 		{"missing include", "!include /nonexistent/x\n", "", "", ":1: option file /nonexistent/x: no such file or directory"},
