@@ -26,11 +26,13 @@ func replayCommand() *command {
 		name:     "replay",
 		operands: "TIMELINE",
 		summary:  "show what the rules would have done on a recorded timeline",
-		about: "A timeline is CSV with the header time,node,outcome[,elapsed_ms], or JSON lines with the same names, or a\n" +
-			"watcher's journal; - is standard input. Times are RFC 3339, or durations from 0. The node of the first row is\n" +
-			"the primary unless --cluster db1=primary,db2=replica says otherwise.\n\n" +
-			"Without --rules and --profile the shipped defaults hold. --against replays the same rows under other rules\n" +
-			"beside the first; it can be repeated, and takes a statemap file or the name of a profile.",
+		about: "A timeline is CSV with the header time,node,outcome[,elapsed_ms], or JSON lines\n" +
+			"with the same names, or a watcher's journal; - is standard input. Times are\n" +
+			"RFC 3339, or durations from 0. The node of the first row is the primary unless\n" +
+			"--cluster db1=primary,db2=replica says otherwise.\n\n" +
+			"Without --rules and --profile the shipped defaults hold. --against replays the\n" +
+			"same rows under other rules beside the first; it can be repeated, and takes a\n" +
+			"statemap file or the name of a profile.",
 		examples: []example{
 			{"replay incident.csv", "would it have failed over, when, or what held it"},
 			{"replay incident.csv --rules my.properties --against new.properties", "what a change of rules changes"},
@@ -63,7 +65,7 @@ func (in *invocation) replay(ctx context.Context) error {
 		if err != nil {
 			return misconfigured(fmt.Errorf("open timeline: %w", err), "failwise history --export csv writes one from the journal")
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		if st, err := f.Stat(); err == nil {
 			size = st.Size()
 		}

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,8 +19,9 @@ func testCommand() *command {
 		name:     "test",
 		operands: "FILE…",
 		summary:  "run scenario files: tests for rules",
-		about: "A scenario file says what is seen and when, and what must come of it; docs/testing-rules.md describes the\n" +
-			"format. Exit code 0 if every test passes, 1 if one fails, 2 for a file that cannot be read; then nothing is run.",
+		about: "A scenario file says what is seen and when, and what must come of it;\n" +
+			"docs/testing-rules.md describes the format. Exit code 0 if every test passes,\n" +
+			"1 if one fails, 2 for a file that cannot be read; then nothing is run.",
 		examples: []example{
 			{"test scenarios/*.yaml", "all tests of a team's rules"},
 			{"test scenarios/*.yaml --run 'stall|flap'", "those whose name matches"},
@@ -77,8 +79,9 @@ func (in *invocation) test(ctx context.Context) error {
 
 // unreadable is an error about a scenario file, which ends in exit code 2.
 func unreadable(err error) error {
-	if bad := badFile(err); bad != err {
-		return bad
+	var bad *replay.FileError
+	if errors.As(err, &bad) {
+		return badFile(err)
 	}
 	return misconfigured(err)
 }

@@ -36,27 +36,33 @@ type rows struct {
 	time timeReader
 	last time.Duration
 
-	// outcomes and names intern what repeats.
-	outcomes map[string]rules.Outcome
+	// names and outcomes intern what repeats, as it is spelled.
 	names    map[string]string
+	outcomes map[string]knownOutcome
 	// columns are the positions of time, node and outcome in CSV; nil for JSON
 	// lines.
 	columns []int
 	width   int
+	// plain: they are the first three, in this order.
+	plain bool
+	// text and textOutcome are the outcome read last.
+	text        string
+	textOutcome rules.Outcome
 	// first is what the line that showed the format came to.
 	first    row
 	firstErr error
 	hasFirst bool
 }
 
+// knownOutcome is an outcome with one of its spellings.
+type knownOutcome struct {
+	text    string
+	outcome rules.Outcome
+}
+
 // openRows looks at the first line: JSON, or the header of CSV.
 func openRows(name string, r io.Reader) (*rows, error) {
-	s := &rows{lines: newLines(r), name: name, outcomes: map[string]rules.Outcome{}, names: map[string]string{}}
-	for _, o := range rules.Outcomes() {
-		if o != rules.NotOnline {
-			s.outcomes[o.String()] = o
-		}
-	}
+	s := &rows{lines: newLines(r), name: name, names: map[string]string{}, outcomes: map[string]knownOutcome{}}
 	for {
 		first, err := s.lines.next()
 		if errors.Is(err, io.EOF) {
@@ -95,6 +101,7 @@ func (s *rows) header(line []byte) error {
 		}
 		s.columns = append(s.columns, i)
 	}
+	s.plain = slices.Equal(s.columns, []int{0, 1, 2})
 	return nil
 }
 
@@ -125,13 +132,8 @@ func (s *rows) next() (row, error) {
 	}
 	for {
 		line, err := s.lines.next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return row{}, io.EOF
-		case errors.Is(err, errLongLine):
-			return row{}, s.bad(err)
-		case err != nil:
-			return row{}, s.broken(err)
+		if err != nil {
+			return row{}, s.ended(err)
 		}
 		if len(line) == 0 {
 			continue
@@ -151,11 +153,44 @@ func (s *rows) next() (row, error) {
 	}
 }
 
+// ended words the error of a line that could not be had.
+func (s *rows) ended(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case errors.Is(err, errLongLine):
+		return s.bad(err)
+	}
+	return s.broken(err)
+}
+
 // csv reads one row of CSV; a line without quotes is cut at its commas.
 func (s *rows) csv(line []byte) (row, error) {
 	if bytes.IndexByte(line, '"') >= 0 {
 		return s.quoted(line)
 	}
+	if s.plain {
+		if i := bytes.IndexByte(line, ','); i >= 0 {
+			rest := line[i+1:]
+			if j := bytes.IndexByte(rest, ','); j >= 0 {
+				outcome := rest[j+1:]
+				k := bytes.IndexByte(outcome, ',')
+				if k < 0 {
+					return s.fields(line[:i], rest[:j], outcome)
+				}
+				if s.width > 3 && bytes.Count(outcome, comma)+3 <= s.width {
+					return s.fields(line[:i], rest[:j], outcome[:k])
+				}
+			}
+		}
+	}
+	return s.cut(line)
+}
+
+var comma = []byte{','}
+
+// cut reads a row without quotes whatever the order of its columns.
+func (s *rows) cut(line []byte) (row, error) {
 	var fields [3][]byte
 	found, rest, n := 0, line, 0
 	for ; ; n++ {
@@ -217,14 +252,22 @@ func splitQuoted(line []byte) ([]string, error) {
 // fields makes a row of its three fields.
 func (s *rows) fields(at, node, outcome []byte) (row, error) {
 	w := row{line: s.number}
-	var ok bool
-	if w.outcome, ok = s.outcomes[string(outcome)]; !ok {
-		o, err := s.outcome(outcome)
-		if err != nil {
-			return row{}, err
+	if string(outcome) != s.text {
+		k, ok := s.outcomes[string(outcome)]
+		if !ok {
+			o, err := s.outcome(outcome)
+			if err != nil {
+				return row{}, err
+			}
+			k = knownOutcome{string(outcome), o}
+			if len(s.outcomes) < maxNodes {
+				s.outcomes[k.text] = k
+			}
 		}
-		w.outcome = o
+		s.text, s.textOutcome = k.text, k.outcome
 	}
+	w.outcome = s.textOutcome
+	var ok bool
 	if w.node, ok = s.names[string(node)]; !ok {
 		name, err := s.intern(node)
 		if err != nil {
