@@ -60,7 +60,10 @@ func TestVotesOfRealReplicas(t *testing.T) {
 		"a frozen primary is lost": func(t *testing.T, l lab) {
 			s := l.act(t, 1)
 			active := sandbox.Break(t, "freeze", l.Node(0))
-			look := s.Look(within(t, 10*time.Second), VoteOptions{}) // heartbeats stop
+			look := s.Look(within(t, 10*time.Second), VoteOptions{})
+			if look.Vote == failover.VoteSees { // its last heartbeat was still under way
+				look = s.Look(within(t, 10*time.Second), VoteOptions{})
+			}
 			b := s.Bounce(within(t, 15*time.Second), "")
 			ok(t, "heal", active.Heal(context.Background()))
 			vote(t, look, failover.VoteLost)
