@@ -227,6 +227,15 @@ func TestOutcomeOfAScript(t *testing.T) {
 			}
 			return c.Send([]byte{0, 0xfc})
 		}, outcome: rules.UnexpectedException, phase: rules.PhaseLogin},
+		{name: "the account's plugin is unknown here", script: func(c *fakeserver.Session) error {
+			if err := c.Greet("", ""); err != nil {
+				return err
+			}
+			if _, err := c.Receive(); err != nil {
+				return err
+			}
+			return c.Send([]byte("\xfedialog\x00Password: "))
+		}, outcome: rules.WrongCredentials, phase: rules.PhaseLogin},
 		{name: "refused inside the exchange of keys", script: func(c *fakeserver.Session) error {
 			if err := c.Greet("", "caching_sha2_password"); err != nil {
 				return err

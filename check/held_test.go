@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -409,4 +410,103 @@ func TestDeadlineOfTheContextIsTheBudgetsEnd(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestExecuteLimitOfAWriteKeepsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{WriteDelay: 3 * time.Second})
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{Limits: check.Limits{Execute: time.Second}})
+		defer p.Close()
+		want(t, p.Probe(t.Context()), rules.WriteTimeout, rules.PhaseExecute, time.Second)
+		want(t, p.Probe(t.Context()), rules.WriteTimeout, rules.PhaseExecute, 0)
+		f.Set(fakeserver.Behaviour{})
+		time.Sleep(3 * time.Second)
+		before := f.Connections()
+		want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 0)
+		if f.Connections() != before || f.Writes() != 2 {
+			t.Errorf("%d new connections, %d writes: the session of the late insert was lost", f.Connections()-before, f.Writes())
+		}
+	})
+}
+
+func TestReserveOfAWriteCountsFromTheContextsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{WriteDelay: fakeserver.Never, State: "Waiting"})
+		defer f.Close()
+		p := prober(t, f, check.Insert, check.Options{})
+		defer p.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		r := p.Probe(ctx)
+		want(t, r, rules.WriteTimeout, rules.PhaseExecute, 1500*time.Millisecond)
+		if r.SessionState != "Waiting" {
+			t.Errorf("state %q", r.SessionState)
+		}
+	})
+}
+
+func TestCancelledProbeKeepsThePendingConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{GreetingDelay: 4 * time.Second})
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{})
+		defer p.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		p.Probe(ctx)
+		want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 3*time.Second)
+		if f.Connections() != 1 {
+			t.Errorf("%d connections, want the pending one", f.Connections())
+		}
+	})
+}
+
+func TestFarewellToADeafServerIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.NewScripted(func(c *fakeserver.Session) error {
+			if err := c.Login(); err != nil {
+				return err
+			}
+			if _, _, err := c.Command(); err != nil {
+				return err
+			}
+			if err := c.Rows(0, []string{"1"}, []string{"1"}); err != nil {
+				return err
+			}
+			return c.Wait(fakeserver.Never)
+		})
+		defer f.Close()
+		p := prober(t, f, check.Connect, check.Options{})
+		defer p.Close()
+		start := time.Now()
+		r := p.Probe(t.Context())
+		if r.Outcome != rules.OK || time.Since(start) > 50*time.Millisecond {
+			t.Errorf("%s, returned after %s", r.Outcome, time.Since(start))
+		}
+	})
+}
+
+func TestRouteLostInMidStatementGetsOneNewConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fakeserver.New(fakeserver.Behaviour{})
+		defer f.Close()
+		var first *broken
+		p := prober(t, f, check.Select, check.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := f.Dial(ctx, network, address)
+			if first == nil {
+				first = &broken{Conn: c}
+				return first, err
+			}
+			return c, err
+		}})
+		defer p.Close()
+		want(t, p.Probe(t.Context()), rules.OK, rules.PhaseResults, 0)
+		first.read = syscall.EHOSTUNREACH
+		r := p.Probe(t.Context())
+		want(t, r, rules.OK, rules.PhaseResults, 0)
+		if r.Retry == nil || r.Retry.Errno != syscall.EHOSTUNREACH {
+			t.Errorf("retry %+v", r.Retry)
+		}
+	})
 }
