@@ -155,7 +155,8 @@ func (s *Session) listen(ctx context.Context, o VoteOptions, first Channel) Ball
 	period := first.HeartbeatPeriod.Or(shortHeartbeat)
 	limit := 2*period + period/4
 	since := time.Now()
-	if b := o.Before; !o.BeforeAt.IsZero() && b.Heartbeats.IsKnown() && b.Heartbeats == first.Heartbeats && b.Read == first.Read {
+	// A thread that has just connected counts from 0 again: that is no silence.
+	if b := o.Before; !o.BeforeAt.IsZero() && b.Heartbeats.Or(0) > 0 && b.Heartbeats == first.Heartbeats && b.Read == first.Read {
 		since = o.BeforeAt
 	}
 	deadline := since.Add(limit)

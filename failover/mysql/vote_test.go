@@ -59,14 +59,24 @@ func TestVotesOfRealReplicas(t *testing.T) {
 		},
 		"a frozen primary is lost": func(t *testing.T, l lab) {
 			s := l.act(t, 1)
+			await(t, "a heartbeat", func() bool {
+				c, err := s.channelWithHeartbeats(within(t, 5*time.Second), "")
+				ok(t, "read", err)
+				return c.Heartbeats.Or(0) > 0
+			})
 			active := sandbox.Break(t, "freeze", l.Node(0))
 			look := s.Look(within(t, 10*time.Second), VoteOptions{})
 			if look.Vote == failover.VoteSees { // its last heartbeat was still under way
 				look = s.Look(within(t, 10*time.Second), VoteOptions{})
 			}
+			again := s.Look(within(t, 10*time.Second), VoteOptions{Before: look.Channel, BeforeAt: time.Now().Add(-look.Took)})
 			b := s.Bounce(within(t, 15*time.Second), "")
 			ok(t, "heal", active.Heal(context.Background()))
 			vote(t, look, failover.VoteLost)
+			vote(t, again, failover.VoteLost)
+			if again.Took > look.Took/2 {
+				t.Errorf("known silence was listened to for %s again", again.Took)
+			}
 			vote(t, b, failover.VoteLost)
 			l.wakeAll(t)
 		},
