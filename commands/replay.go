@@ -55,7 +55,7 @@ func (in *invocation) replay(ctx context.Context) error {
 	if o.Sides, err = in.sides(); err != nil {
 		return err
 	}
-	if o.Nodes, err = rolesOf(in.clusterName()); err != nil {
+	if o.Nodes, err = rolesOf(in.String("cluster")); err != nil {
 		return err
 	}
 	name, r := "standard input", in.In

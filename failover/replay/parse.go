@@ -249,10 +249,11 @@ func (p *parser) test(n *yaml.Node, s setup) *Test {
 			p.unknown(e.at, "key of a test", e.key, testKeys)
 		}
 	}
-	for _, need := range []string{"name", "until", "expect"} {
-		if !given[need] {
-			p.fail(n, "the test has no %s", need)
-		}
+	if !given["until"] {
+		p.fail(n, "the test has no until")
+	}
+	if t.Name == "" {
+		t.Name = fmt.Sprintf("line %d", n.Line)
 	}
 	if t.Effort() > maxProbes/int64(len(s.nodes)) {
 		p.fail(n, "until %s with a probe every %s and a tick of %s is too much for one test", t.until, t.probeEvery, s.timings.Tick)
