@@ -262,3 +262,27 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// FuzzHosts demands of every list of -H either a cluster of as many nodes or an
+// error of one line, never a panic.
+func FuzzHosts(f *testing.F) {
+	f.Add("db1\ndb2:3307\n[::1]:3308\nunix:/run/x.sock", "3306", "")
+	f.Add("db1,db2\n::1\ndb1:0", "0", "/run/s")
+	f.Fuzz(func(t *testing.T, hosts, port, socket string) {
+		o := Options{File: os.DevNull, Hosts: strings.Split(hosts, "\n"), Socket: socket, Flags: map[string]string{"port": port}}
+		c, _, err := Load(o)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\r\n") {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		want := len(o.Hosts)
+		if socket != "" {
+			want++
+		}
+		if len(c.Clusters) != 1 || len(c.Clusters[0].Nodes) != want || c.Clusters[0].Name == "" || c.Clusters[0].Policy != "manual" {
+			t.Errorf("%+v", c.Clusters)
+		}
+	})
+}
