@@ -48,6 +48,9 @@ func (r *run) claim(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.plan.Operation == hooks.Failover {
+		r.state.Starved = r.replicas()
+	}
 	if r.env.Begin != nil {
 		data, err := r.state.encode()
 		if err != nil {

@@ -43,6 +43,10 @@ func (r *run) fenceOld(ctx context.Context) error {
 			}
 			return nil
 		})
+		if r.resumed {
+			// What it is now may be an earlier process's work.
+			old.Known = false
+		}
 		r.update(func(s *state) { s.Fence = old.over(s.Fence) })
 		if old.State == FenceProved {
 			if err := r.lastWords(ctx); err != nil {

@@ -2,10 +2,12 @@ package promote_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"failwise/failover/gtid"
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 )
@@ -90,6 +92,17 @@ func TestDivergedPrimaryIsRefused(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), diverged.Errant) {
 			t.Errorf("the message does not name them: %v", err)
+		}
+		set, err := gtid.Parse(diverged.Errant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown strings.Builder
+		if err := promote.ShowErrant(bounded(t), l.env(), "db1", set, &shown); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(regexp.MustCompile("### INSERT INTO `app`.`ledger`|Table_map table_id: [0-9]+ [(]app.ledger[)]").FindAllString(shown.String(), -1)); n != 2 {
+			t.Errorf("%d of 2 transactions are shown:\n%s", n, shown.String())
 		}
 		time.Sleep(200 * time.Millisecond)
 		var rows int
