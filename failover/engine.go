@@ -69,8 +69,10 @@ type node struct {
 	seenAt        time.Duration
 	inMaintenance bool
 	reachedAt     time.Duration
-	online        bool
-	onlineRun     int
+	// muted: an alert waits for the first observation after a maintenance.
+	muted     bool
+	online    bool
+	onlineRun int
 	// episode: bad since the last self-heal.
 	episode bool
 	stage   Stage

@@ -19,7 +19,7 @@ type settle struct {
 func (e *Engine) Advance(now time.Duration) []Event {
 	e.enter(now)
 	e.called = e.now
-	if !e.dirty && !e.again && e.nearlyDown == 0 && e.now < e.deadline {
+	if e.quiet() {
 		return e.events
 	}
 	e.dirty, e.again = false, false
@@ -39,6 +39,11 @@ func (e *Engine) Advance(now time.Duration) []Event {
 	return e.events
 }
 
+// quiet reports whether nothing can have changed since the last judging.
+func (e *Engine) quiet() bool {
+	return !e.dirty && !e.again && e.nearlyDown == 0 && e.now < e.deadline && !e.operation.running && e.forced == nil
+}
+
 // NextDeadline returns the time at which [Engine.Advance] is to be called next
 // unless an observation or a fact comes before; that of the last call if it is
 // owed at once.
@@ -52,6 +57,7 @@ func (e *Engine) NextDeadline() time.Duration {
 // expire evaluates the alarms of n and its stage.
 func (e *Engine) expire(n *node) {
 	clock, fatal := e.clock(), false
+	n.muted = false
 	for i := 0; i < len(n.alarms); {
 		a := &n.alarms[i]
 		r := e.rules[a.outcome]
@@ -86,9 +92,10 @@ func (e *Engine) alert(n *node, a *alarm, count int) {
 	case a.alerted:
 		return
 	case n.maintained:
-		a.muted = true
+		a.muted, n.muted = true, true
 		return
 	case a.muted && (n.inMaintenance || n.seenAt < n.maintainedFrom || !e.supports(n.outcome, a.outcome)):
+		n.muted = true
 		return
 	}
 	a.alerted = true

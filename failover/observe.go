@@ -19,6 +19,10 @@ func (e *Engine) Observe(now time.Duration, ob Observation) []Event {
 	if o.Reached() {
 		n.reachedAt = e.now
 	}
+	if n.inMaintenance || n.muted {
+		// What waited for a fresh observation has one.
+		e.dirty = true
+	}
 	changed := n.outcome != o
 	n.outcome, n.seenAt, n.inMaintenance = o, e.now, false
 	n.online = e.online[o]

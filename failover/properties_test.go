@@ -42,6 +42,30 @@ func TestReplayedJournalGivesTheSameEvents(t *testing.T) {
 	})
 }
 
+// An Advance that skips judging because nothing can have changed skips nothing.
+func TestWhatIsSkippedCannotHaveChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, genConfig(t, true))
+		w.live(t, 150, true)
+		again, err := failover.New(w.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []failover.Event
+		for _, c := range w.calls {
+			again.Disturb()
+			more, err := again.Make(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, more...)
+		}
+		if want, got := asJSON(t, events), asJSON(t, w.events); want != got {
+			t.Fatalf("judging at every call differs:\n%s\n%s", want, got)
+		}
+	})
+}
+
 // Whatever comes in whatever order, the stages stay consistent with what was seen.
 func TestRandomInterleavingsKeepTheStageMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
