@@ -66,6 +66,55 @@ func TestWhatIsSkippedCannotHaveChanged(t *testing.T) {
 	})
 }
 
+// Within one instant the order of observations of different nodes and of facts does
+// not matter to what is decided.
+func TestOrderWithinAnInstantDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, genConfig(t, true))
+		w.live(t, 80, true)
+		at := w.now + time.Duration(rapid.IntRange(0, 3000).Draw(t, "later"))*time.Millisecond
+		var batch []failover.Call
+		for _, name := range worldNodes {
+			o := rapid.SampledFrom(seenOutcomes).Draw(t, "outcome")
+			batch = append(batch, failover.Call{At: at, Observation: &failover.Observation{Node: name, Outcome: o}})
+		}
+		policy := failover.PolicyIs(rapid.SampledFrom(upTo(failover.Maintenance)).Draw(t, "policy"), "", 0, "")
+		coordinator := failover.CoordinatorIs(rapid.Bool().Draw(t, "coordinator"))
+		durable := failover.DurabilityIs(rapid.Bool().Draw(t, "durable"), "")
+		batch = append(batch, failover.Call{At: at, Fact: &policy}, failover.Call{At: at, Fact: &coordinator}, failover.Call{At: at, Fact: &durable})
+		if vote := failover.VoteIs(worldNodes[0], failover.VoteSees, 0); w.has(vote.Node) {
+			batch = append(batch, failover.Call{At: at, Fact: &vote})
+		}
+		want := instant(t, w, batch, at)
+		got := instant(t, w, rapid.Permutation(batch).Draw(t, "order"), at)
+		if want != got {
+			t.Fatalf("the order matters:\n%s\n%s", want, got)
+		}
+	})
+}
+
+// instant repeats a world's calls on a new engine, takes in a batch at one instant,
+// and returns what was decided then and how things are.
+func instant(t *rapid.T, w *world, batch []failover.Call, at time.Duration) string {
+	e, err := failover.New(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range w.calls {
+		if _, err := e.Make(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range batch {
+		if c.Observation != nil {
+			e.Observe(at, *c.Observation)
+		} else if _, err := e.Tell(at, *c.Fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return asJSON(t, e.Advance(at)) + asJSON(t, e.Snapshot(at))
+}
+
 // Whatever comes in whatever order, the stages stay consistent with what was seen.
 func TestRandomInterleavingsKeepTheStageMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
