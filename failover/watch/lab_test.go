@@ -24,6 +24,7 @@ type lab struct {
 	watcher *Watcher
 	cancel  context.CancelFunc
 	ended   chan Ended
+	dir     string
 
 	mu      sync.Mutex
 	notices []Notice
@@ -67,7 +68,7 @@ func watchLab(t *testing.T, c *sandbox.Cluster, change func(*Config)) *lab {
 
 func startLab(t *testing.T, c *sandbox.Cluster, cfg Config) *lab {
 	t.Helper()
-	l := &lab{t: t, cluster: c, ended: make(chan Ended, 1), wake: make(chan struct{}, 1)}
+	l := &lab{t: t, cluster: c, dir: cfg.Dir, ended: make(chan Ended, 1), wake: make(chan struct{}, 1)}
 	cfg.Notify = l.notify
 	w, err := New(cfg)
 	if err != nil {
@@ -116,6 +117,7 @@ func (l *lab) await(limit time.Duration, what string, is func(Notice) bool) Noti
 		l.mu.Unlock()
 		select {
 		case <-l.wake:
+		case <-time.After(50 * time.Millisecond):
 		case <-deadline:
 			l.t.Fatalf("no %s within %s", what, limit)
 		}

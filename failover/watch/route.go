@@ -58,8 +58,11 @@ func (r Route) ask(ctx context.Context, cluster string, n Node) answer {
 	host, port := n.Monitor.Address.Host(), fmt.Sprint(n.Monitor.Address.Port())
 	argv := r.Argv
 	if r.Contract == hooks.ContractMHA {
-		argv = append(append([]string{}, argv...),
-			"--user="+r.User, "--master_host="+host, "--master_ip="+addressOf(host), "--master_port="+port)
+		argv = append([]string{}, argv...)
+		if r.User != "" { // an empty one would overrule the script's own default
+			argv = append(argv, "--user="+r.User)
+		}
+		argv = append(argv, "--master_host="+host, "--master_ip="+addressOf(host), "--master_port="+port)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Environ(), "FAILWISE_CLUSTER="+cluster, "FAILWISE_NODE="+n.Name, "FAILWISE_HOST="+host, "FAILWISE_PORT="+port)
