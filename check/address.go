@@ -16,6 +16,9 @@ const DefaultPort = 3306
 // (108 with the closing zero, unix(7)).
 const maxSocketPath = 107
 
+// unixPrefix begins the address of a unix socket.
+const unixPrefix = "unix:"
+
 // ErrAddress is wrapped by every error of [ParseAddress].
 var ErrAddress = errors.New("not a server address")
 
@@ -37,7 +40,8 @@ func ParseAddress(s string, defaultPort uint16) (Address, error) {
 	fail := func(reason string) (Address, error) {
 		return Address{}, fmt.Errorf("%w: %q: %s; write NAME, NAME:PORT, [IPv6]:PORT or unix:/path", ErrAddress, s, reason)
 	}
-	if path, ok := strings.CutPrefix(s, "unix:"); ok {
+	if len(s) >= len(unixPrefix) && strings.EqualFold(s[:len(unixPrefix)], unixPrefix) {
+		path := s[len(unixPrefix):]
 		switch {
 		case !strings.HasPrefix(path, "/"):
 			return fail("the socket's path is not absolute")
@@ -48,7 +52,7 @@ func ParseAddress(s string, defaultPort uint16) (Address, error) {
 		}
 		return Address{path: path}, nil
 	}
-	if ip, err := netip.ParseAddr(s); err == nil {
+	if ip, ok := parseIP(s); ok {
 		return Address{host: ip.String(), port: defaultPort}, nil
 	}
 	host, port := s, defaultPort
@@ -66,7 +70,7 @@ func ParseAddress(s string, defaultPort uint16) (Address, error) {
 		}
 		host, port = h, uint16(n)
 	}
-	if ip, err := netip.ParseAddr(host); err == nil {
+	if ip, ok := parseIP(host); ok {
 		if bracketed && !ip.Is6() {
 			return fail("only an IPv6 address stands in brackets")
 		}
@@ -81,12 +85,29 @@ func ParseAddress(s string, defaultPort uint16) (Address, error) {
 	return Address{host: strings.ToLower(host), port: port}, nil
 }
 
+// parseIP reads an IP address whose zone, if any, can be a network interface.
+func parseIP(s string) (netip.Addr, bool) {
+	ip, err := netip.ParseAddr(s)
+	if err != nil || strings.ContainsFunc(ip.Zone(), func(r rune) bool { return !isNameByte(r) && r != '.' }) {
+		return netip.Addr{}, false
+	}
+	return ip, true
+}
+
+// isNameByte reports whether a part of a host name may hold r.
+func isNameByte(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}
+
 // badName returns why s is no host name (RFC 1123, with the underscore that
 // many private zones use), or "".
 func badName(s string) string {
 	name := strings.TrimSuffix(s, ".")
 	if name == "" {
 		return "the host is missing"
+	}
+	if strings.EqualFold(name, "unix") {
+		return "unix stands for a socket, whose path must follow"
 	}
 	if len(name) > 253 {
 		return "the host name is longer than 253 bytes"
@@ -96,11 +117,9 @@ func badName(s string) string {
 		if label == "" || len(label) > 63 {
 			return "a part of the host name is empty or longer than 63 bytes"
 		}
-		for _, c := range []byte(label) {
-			switch {
-			case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-			default:
-				return fmt.Sprintf("%q cannot stand in a host name", rune(c))
+		for _, c := range label {
+			if !isNameByte(c) {
+				return fmt.Sprintf("%q cannot stand in a host name", c)
 			}
 		}
 		if label[0] == '-' || label[len(label)-1] == '-' {
@@ -132,8 +151,7 @@ func (a Address) Path() string { return a.path }
 
 // IP returns the address if a holds a literal one.
 func (a Address) IP() (netip.Addr, bool) {
-	ip, err := netip.ParseAddr(a.host)
-	return ip, err == nil
+	return parseIP(a.host)
 }
 
 // IsLocal reports whether a surely lies on this host: a unix socket, a loopback
@@ -180,7 +198,7 @@ func (a Address) String() string {
 	case a.IsZero():
 		return ""
 	case a.IsUnix():
-		return "unix:" + a.path
+		return unixPrefix + a.path
 	}
 	return a.DialString()
 }

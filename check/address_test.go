@@ -27,11 +27,12 @@ func TestParseAddress(t *testing.T) {
 		{in: "::1", want: "[::1]:3307", local: true},
 		{in: "[fe80::1%eth0]:3306", want: "[fe80::1%eth0]:3306"},
 		{in: "unix:/run/mysqld/mysqld.sock", want: "unix:/run/mysqld/mysqld.sock", local: true},
+		{in: "UNIX:/run/s", want: "unix:/run/s", local: true},
 		{in: "unix:/a b:c", want: "unix:/a b:c", local: true},
 		{in: ""}, {in: ":"}, {in: ":3306"}, {in: "db1:"}, {in: "db1:0"}, {in: "db1:65536"}, {in: "db1:-1"},
 		{in: "db1:mysql"}, {in: "db1:3306:1"}, {in: "db 1"}, {in: "db1,db2"}, {in: "-db1"}, {in: "db..1"},
 		{in: "10.0.0.256"}, {in: "10.0.0"}, {in: "[10.0.0.1]:3306"}, {in: "[db1]:3306"}, {in: "[::1"},
-		{in: "unix:"}, {in: "unix:relative"}, {in: "unix:/a\nb"}, {in: long}, {in: "/run/mysqld.sock"},
+		{in: "unix:"}, {in: "uniX"}, {in: "unix:3306"}, {in: "unix."}, {in: "unix:relative"}, {in: "unix:/a\nb"}, {in: long}, {in: "/run/mysqld.sock"},
 		{in: "user@db1"}, {in: "tcp(db1)"}, {in: strings.Repeat("a.", 130)},
 	}
 	for _, tt := range tests {

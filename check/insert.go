@@ -21,9 +21,12 @@ const mostReserve = 500 * time.Millisecond
 // would add a waiting thread.
 type hung struct {
 	session *session
-	done    chan error
+	done    chan returned
 	since   time.Time
 }
+
+// returned is what a statement returned.
+type returned struct{ err error }
 
 // attemptInsert reads the node's role and writes the heartbeat where writing is
 // right.
@@ -136,25 +139,25 @@ func (p *Prober) write(ctx context.Context, rec *record, s *session) *failure {
 	rec.say("send " + statement)
 	_ = s.conn.SetDeadline(time.Time{})
 	s.conn.attach(rec, true, true)
-	h := &hung{session: s, done: make(chan error, 1), since: time.Now()}
+	h := &hung{session: s, done: make(chan returned, 1), since: time.Now()}
 	go func() {
-		h.done <- guard(func() error {
+		h.done <- returned{guard(func() error {
 			// No context: its end would close the session under the statement.
 			_, err := s.sql.ExecContext(context.Background(), statement, nil)
 			return err
-		})
+		})}
 	}()
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	select {
-	case err := <-h.done:
-		if err == nil {
+	case ret := <-h.done:
+		if ret.err == nil {
 			rec.stop()
 			rec.say("written")
 			s.conn.detach()
 			return nil
 		}
-		f := s.fail(ctx, rec, err, cause{write: true})
+		f := s.fail(ctx, rec, ret.err, cause{write: true})
 		p.explainWrite(rec, f)
 		if f.number == 0 || f.again {
 			p.dropHeld()
@@ -198,10 +201,10 @@ func (p *Prober) stillHung(ctx context.Context, rec *record) (f *failure, waits 
 		return nil, false
 	}
 	select {
-	case err := <-h.done:
+	case ret := <-h.done:
 		p.hung = nil
 		rec.sayf("the insert of an earlier probe returned after %s", round(time.Since(h.since)))
-		if !usable(err) {
+		if !usable(ret.err) {
 			h.session.drop()
 			return nil, false
 		}

@@ -242,7 +242,7 @@ func (p *Prober) close() error {
 	if p.hung != nil {
 		// The connection first: the statement's own goroutine is in the driver.
 		_ = p.hung.session.conn.Close()
-		_ = <-p.hung.done // what it returned is of no use any more
+		<-p.hung.done
 		p.hung.session.drop()
 		p.hung = nil
 	}
