@@ -12,10 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"failwise/check"
+	"failwise/failover"
 	"failwise/rules"
 )
 
@@ -32,6 +34,17 @@ func jsonOutputs() map[string]any {
 		"check cluster":       clusterCheckReport{},
 		"doctor":              doctorReport{},
 		"doctor --statements": statementsReport{},
+		"replay":              replayReport{Sides: []replaySideJSON{{Events: []failover.Event{fullEvent()}}}},
+		"test":                testReport{Tests: []testJSON{{Failures: []testFailureJSON{{Around: []failover.Event{fullEvent()}}}}}},
+	}
+}
+
+// fullEvent is an event with every field set, since it writes its JSON itself.
+func fullEvent() failover.Event {
+	p := failover.Automatic
+	return failover.Event{
+		At: time.Second, Kind: failover.Held, Node: "db1", Outcome: rules.OK, Reason: failover.QuotaUsed, Count: 1, Peer: "db2",
+		Policy: &p, Round: 1, Contest: true, Forced: true, Detail: "d",
 	}
 }
 

@@ -28,7 +28,7 @@ func TestReplayExamplesInTheDocsAreTrue(t *testing.T) {
 					words[i] = filepath.Join(incident, w)
 				}
 			}
-			got := ""
+			var got string
 			switch {
 			case words[0] == "cat":
 				b, err := os.ReadFile(words[1])
