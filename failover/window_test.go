@@ -100,13 +100,13 @@ func (r *reference) observe(tick time.Duration, bad bool) {
 // bad reports whether tick k is bad.
 func (r *reference) bad(k int64) bool {
 	for ; k >= 0; k-- {
-		any, bad := false, false
+		seen, bad := false, false
 		for _, s := range r.seen {
 			if s.tick == k {
-				any, bad = true, bad || s.bad
+				seen, bad = true, bad || s.bad
 			}
 		}
-		if any {
+		if seen {
 			return bad
 		}
 	}

@@ -42,6 +42,8 @@ func TestScenarioErrorsAreLocated(t *testing.T) {
 		{good + "settings: {tick: 0s}", "f.yaml:3: tick must be longer", ""},
 		{good + "settings: {tick: 10}", `f.yaml:3: tick: "10" is no duration`, ""},
 		{good + "settings: {settle: -1}", `f.yaml:3: settle: "-1" is no whole number`, ""},
+		{"a: &a {x: 1}\nb: &b {<<: [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]}\n", `f.yaml:1: unknown key "a"`, "cluster"},
+		{"<<: &a {<<: *a}", "f.yaml:1: a scenario merges too much", ""},
 		{"cluster: {db1: replica}\ntests: []", "f.yaml:1: the cluster has no primary", ""},
 		{"cluster: {db1: primary, db2: primary}\ntests: []", "f.yaml:1: both db1 and db2 are primary", ""},
 		{"cluster: {db1: master}\ntests: []", `f.yaml:1: unknown role "master"`, "primary"},

@@ -21,7 +21,12 @@ const maxDuration = 100 * 365 * 24 * time.Hour
 // that is wrong by panicking with a [*FileError], which [source.guard] returns.
 type source struct {
 	name string
+	// merged counts the entries that merge keys have brought along.
+	merged int
 }
+
+// maxMerged bounds what merge keys can multiply.
+const maxMerged = 100_000
 
 // guard turns the panic of fail into an error.
 func (s *source) guard(err *error) {
@@ -98,8 +103,8 @@ func (s *source) pairs(n *yaml.Node, what string, depth int) []pair {
 	if m.Kind != yaml.MappingNode {
 		s.fail(n, "%s must be a mapping of keys to values", what)
 	}
-	if depth > 8 {
-		s.fail(n, "%s merges too deep", what)
+	if s.merged += depth * len(m.Content); depth > 8 || s.merged > maxMerged {
+		s.fail(n, "%s merges too much", what)
 	}
 	var own, merged []pair
 	for i := 0; i+1 < len(m.Content); i += 2 {
