@@ -212,11 +212,19 @@ func (r *run) alreadyFollows(ctx context.Context, n, to *Node) bool {
 // turn stops the replica, points it at to and starts it once on is closed.
 func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan struct{}) error {
 	limit := r.env.Repoint
+	contained := r.contained(n.Name)
+	if !contained {
+		// Before anything is stopped: a new source discards what was received and not
+		// applied, and on MariaDB so does any start after both threads were stopped.
+		if err := r.notAstray(ctx, n, to, true); err != nil {
+			return err
+		}
+	}
 	if err := stopReplication(ctx, n.Session, before.Name, limit); err != nil {
 		return err
 	}
-	if !r.contained(n.Name) {
-		if err := r.notAstray(ctx, n, to); err != nil {
+	if !contained {
+		if err := r.notAstray(ctx, n, to, false); err != nil {
 			return err
 		}
 	}
@@ -250,9 +258,10 @@ func (r *run) contained(node string) bool {
 	return source.Status.Progress().Contains(reading.Status.Progress(), r.env.Seen.Progress.Executed)
 }
 
-// notAstray refuses a replica, both its threads stopped, that has executed what
-// its new source has not: MySQL would go on without a word.
-func (r *run) notAstray(ctx context.Context, n, to *Node) error {
+// notAstray refuses a replica that has executed, or asked for it also received,
+// what its new source has not: MySQL would go on without a word, and the only copy
+// of a transaction might be thrown away.
+func (r *run) notAstray(ctx context.Context, n, to *Node, received bool) error {
 	mine, err := n.Session.Status(ctx)
 	if err != nil {
 		return err
@@ -261,7 +270,11 @@ func (r *run) notAstray(ctx context.Context, n, to *Node) error {
 	if err != nil {
 		return err
 	}
-	if errant := errantOf(mine, its, r.env.Seen.Progress); !errant.IsEmpty() {
+	errant := errantOf(mine, its, r.env.Seen.Progress)
+	if received {
+		errant = errant.Union(its.Progress().ExecutedOnly().Lacks(mine.Progress(), r.env.Seen.Progress.Executed))
+	}
+	if !errant.IsEmpty() {
 		return &DivergedError{Node: n.Name, Primary: to.Name, Errant: errant.String(), Count: errant.Count()}
 	}
 	return nil
