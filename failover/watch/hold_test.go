@@ -23,9 +23,7 @@ func outcome(node string, o rules.Outcome) func(Notice) bool {
 
 func (l *lab) never(what string, is func(Notice) bool) {
 	l.t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, n := range l.notices {
+	for _, n := range l.heard() {
 		if is(n) {
 			l.t.Errorf("%s, which must not happen: %s %s", what, n.Node, n.Text)
 			return
@@ -170,9 +168,7 @@ func TestReturningOldPrimaryIsFenced(t *testing.T) {
 }
 
 func (l *lab) first(is func(Notice) bool) Notice {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, n := range l.notices {
+	for _, n := range l.heard() {
 		if is(n) {
 			return n
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -102,19 +103,23 @@ func (l *lab) notify(n Notice) {
 	}
 }
 
+// heard returns all notices so far.
+func (l *lab) heard() []Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.notices)
+}
+
 // await waits for a notice, also one that has come already.
 func (l *lab) await(limit time.Duration, what string, is func(Notice) bool) Notice {
 	l.t.Helper()
 	deadline := time.After(limit)
 	for {
-		l.mu.Lock()
-		for _, n := range l.notices {
+		for _, n := range l.heard() {
 			if is(n) {
-				l.mu.Unlock()
 				return n
 			}
 		}
-		l.mu.Unlock()
 		select {
 		case <-l.wake:
 		case <-time.After(50 * time.Millisecond):

@@ -94,6 +94,12 @@ func TestRouteIsToldTheNode(t *testing.T) {
 	if got := readFile(t, out); got != want {
 		t.Errorf("arguments: %q, want %q", got, want)
 	}
+	named := Route{Argv: []string{script, "--user=ops"}, Contract: hooks.ContractMHA}
+	named.ask(t.Context(), "prod", routeNode(t))
+	want = "--user=ops --master_host=127.0.0.1 --master_ip=127.0.0.1 --master_port=3307\n"
+	if got := readFile(t, out); got != want {
+		t.Errorf("arguments without a user of its own: %q, want %q", got, want)
+	}
 }
 
 func TestJointRoute(t *testing.T) {
