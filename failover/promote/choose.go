@@ -70,7 +70,14 @@ func (r *run) choose(ctx context.Context, readings []Reading) (chosen, error) {
 
 // pick is the first eligible node that has not failed yet, or the one asked for.
 func (r *run) pick(choice Choice) (string, error) {
-	if to := r.plan.To; to != "" && len(r.state.Tried) == 0 {
+	// Who asks for one node does not want another instead; but once something is
+	// open there is no way back, and any node is better than none.
+	if to := r.plan.To; to != "" && !r.state.Opened {
+		for _, t := range r.state.Tried {
+			if t.Node == to {
+				return "", fmt.Errorf("%w: %s, which was asked for: %s", ErrNoCandidate, to, t.Why)
+			}
+		}
 		if slices.Contains(choice.Order, to) {
 			return to, nil
 		}

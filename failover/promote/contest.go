@@ -59,12 +59,18 @@ func (c Contest) Choose(q Question) (Choice, error) {
 
 func (c Contest) choice(found topology.Choice) (Choice, error) {
 	var choice Choice
-	var forgiven []string
+	var (
+		forgiven []string
+		full     string // an eligible node that lacks nothing
+	)
 	for _, v := range found.Verdicts {
 		if v.Eligible {
 			choice.Order = append(choice.Order, v.Node)
 			if choice.Advanced == "" && v.CatchUpFrom != "" {
 				choice.Advanced = v.CatchUpFrom
+			}
+			if full == "" && v.LacksCount == 0 {
+				full = v.Node
 			}
 			continue
 		}
@@ -74,6 +80,9 @@ func (c Contest) choice(found topology.Choice) (Choice, error) {
 			continue
 		}
 		choice.Rejected = append(choice.Rejected, Rejection{Node: v.Node, Rule: left[0].Rule, Why: left[0].Reason, Fix: left[0].Fix})
+	}
+	if choice.Advanced == "" {
+		choice.Advanced = full
 	}
 	// Who is only eligible because a rule is passed over comes last.
 	choice.Order = append(choice.Order, forgiven...)
