@@ -111,26 +111,38 @@ func (in *invocation) watch(ctx context.Context, cfg watch.Config, format, metri
 		view.run(showing, w)
 	}()
 	signals := make(chan os.Signal, 4)
-	forget := in.Notify(signals, syscall.SIGHUP, syscall.SIGUSR1)
-	go func() {
-		for {
-			select {
-			case s := <-signals:
-				if s == syscall.SIGHUP {
-					w.Reload()
-				} else {
-					view.print(showing, w)
-				}
-			case <-showing.Done():
-				return
-			}
-		}
-	}()
+	forget := in.Notify(signals, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGINT, syscall.SIGTERM)
+	go obey(showing, signals, forget, w, func() { view.print(showing, w) })
 	ended, err := w.Run(ctx)
 	forget()
 	hide()
 	<-shown
 	return ended, err
+}
+
+// obey does what signals ask for until ctx ends. The first SIGINT or SIGTERM ends
+// the watcher's context, which is not done here; the second takes a running
+// operation back; a third ends the process.
+func obey(ctx context.Context, signals <-chan os.Signal, forget func(), w *watch.Watcher, status func()) {
+	ends := 0
+	for {
+		select {
+		case s := <-signals:
+			switch s {
+			case syscall.SIGHUP:
+				w.Reload()
+			case syscall.SIGUSR1:
+				status()
+			default:
+				if ends++; ends == 2 {
+					w.Abort()
+					forget()
+				}
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // blockEvery is how often the status block is drawn anew.

@@ -32,7 +32,7 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 	record := &roundRecord{Round: ev.Round, Node: ev.Node, Began: time.Now()}
 	w.round = record
 	voters := w.voters(ev.Node)
-	go func() {
+	w.beside(func() {
 		var asked sync.WaitGroup
 		asked.Go(func() { w.recheck(ctx, m, record) })
 		if ev.Contest {
@@ -44,7 +44,7 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 			record.Seconds = time.Since(record.Began).Seconds()
 			w.tell(failover.Answered(ev.Round))
 		})
-	}()
+	})
 }
 
 // recheckLimit bounds the recheck. A probe of a node that hangs takes its whole

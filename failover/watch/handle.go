@@ -80,11 +80,11 @@ func (w *Watcher) fire(ctx context.Context, ev failover.Event) {
 		return
 	}
 	call := hooks.Call{Event: event, Cluster: w.cfg.Cluster, Node: ev.Node, Reason: w.sentence(ev), Record: w.decided[ev.Node], Outcome: ev.Outcome.String(), Time: time.Now()}
-	go func() {
+	w.beside(func() {
 		if err := w.cfg.Hooks.Fire(context.WithoutCancel(ctx), call).Err(); err != nil {
 			w.send(func() { w.note(slog.LevelWarn, ev.Node, "hook %s: %v", event, err) })
 		}
-	}()
+	})
 }
 
 func levelOfEvent(ev failover.Event) slog.Level {

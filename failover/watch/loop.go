@@ -45,10 +45,11 @@ func (w *Watcher) loop(ctx context.Context) {
 	defer timer.Stop()
 	defer close(w.done)
 	done := ctx.Done()
-	for done != nil || w.running != nil {
+	for done != nil || w.running != nil || w.kept.busy {
 		select {
 		case <-done:
 			done = nil
+			w.stopped = true
 			w.stopping()
 			continue
 		case in := <-w.inbox:
@@ -160,8 +161,24 @@ func (w *Watcher) stopping() {
 	}
 }
 
+// besideLimit bounds the wait for what still runs beside the loop when it ends:
+// hooks, mendings, questions.
+const besideLimit = 3 * time.Second
+
+// beside runs f beside the loop.
+func (w *Watcher) beside(f func()) { w.besides.Go(f) }
+
 // close ends sessions and journal.
 func (w *Watcher) close() {
+	ended := make(chan struct{})
+	go func() {
+		w.besides.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(besideLimit):
+	}
 	for _, m := range w.members {
 		_ = m.second.Close()
 	}

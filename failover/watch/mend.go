@@ -67,7 +67,7 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 	}
 	w.fencing[node] = true
 	env, primary := w.env(), w.identity(w.known.roles)
-	go func() {
+	w.beside(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
 		defer cancel()
 		state, words, err := promote.FenceReturned(ctx, env, node, primary)
@@ -83,7 +83,7 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 				w.note(slog.LevelError, node, "it is not the primary and is not proved read-only: %s", words)
 			}
 		})
-	}()
+	})
 }
 
 // makeReadOnly sets a writable replica read-only and leaves its sessions alone.
@@ -93,7 +93,7 @@ func (w *Watcher) makeReadOnly(ctx context.Context, node string) {
 	}
 	w.fencing[node] = true
 	env, primary := w.env(), w.identity(w.known.roles)
-	go func() {
+	w.beside(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
 		defer cancel()
 		err := promote.EnforceReadOnly(ctx, env, node, primary)
@@ -105,7 +105,7 @@ func (w *Watcher) makeReadOnly(ctx context.Context, node string) {
 			}
 			w.note(slog.LevelWarn, node, "it was writable although it is no primary: set read-only")
 		})
-	}()
+	})
 }
 
 // identity is who a node is, as it said itself at the last reading; empty if it
@@ -124,7 +124,7 @@ func (w *Watcher) repoint(ctx context.Context, node string) {
 	}
 	w.fencing[node] = true
 	env, primary := w.env(), w.known.roles
-	go func() {
+	w.beside(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
 		defer cancel()
 		result := promote.RepointNode(ctx, env, node, primary)
@@ -138,5 +138,5 @@ func (w *Watcher) repoint(ctx context.Context, node string) {
 				w.note(slog.LevelWarn, node, "does not follow %s yet: %s", primary, result.Error)
 			}
 		})
-	}()
+	})
 }

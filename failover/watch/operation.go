@@ -72,6 +72,10 @@ func (w *Watcher) chooser() promote.Chooser {
 // failOver executes the engine's decision.
 func (w *Watcher) failOver(ctx context.Context, ev failover.Event) {
 	req := promote.FailoverRequest{OldPrimary: ev.Node, To: ev.Peer, Reason: w.sentence(ev)}
+	if w.stopped {
+		w.tell(failover.PromotionFailedBecause("the watcher is stopping"))
+		return
+	}
 	if w.cfg.DryRun {
 		w.showPlan(ctx, req)
 		return
@@ -89,7 +93,7 @@ func (w *Watcher) failOver(ctx context.Context, ev failover.Event) {
 // showPlan is what a dry run does instead.
 func (w *Watcher) showPlan(ctx context.Context, req promote.FailoverRequest) {
 	env := w.env()
-	go func() {
+	w.beside(func() {
 		plan, err := promote.PlanFailover(ctx, env, req)
 		w.send(func() {
 			if err == nil {
@@ -99,7 +103,7 @@ func (w *Watcher) showPlan(ctx context.Context, req promote.FailoverRequest) {
 			w.tell(failover.PromotionFailedBecause(err.Error()))
 			w.finishOnce(EndedByFailover)
 		})
-	}()
+	})
 }
 
 // operate runs a plan beside the loop. It outlives the watcher's context: what
@@ -113,10 +117,10 @@ func (w *Watcher) operate(ctx context.Context, op *operation, run func(context.C
 	env.OldOnline = op.oldOnline.Load
 	env.Record = w.decided[op.old]
 	env.Progress = func(p promote.Progress) { w.send(func() { w.progress(op, p) }) }
-	go func() {
+	w.beside(func() {
 		result, err := run(ctx, env)
 		w.send(func() { w.finish(op, result, err) })
-	}()
+	})
 }
 
 // progress shows one step, and tells the engine of the one that matters to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"failwise/failover"
@@ -126,4 +127,15 @@ func (w *Watcher) refillLate() {
 	if w.cfg.RefillAfter > 0 && age != nil && *age >= w.cfg.RefillAfter {
 		w.refill(fmt.Sprintf("the last failover is %s old", age.Round(time.Second)))
 	}
+}
+
+// Abort takes a running operation back where that is still possible: before the
+// new primary was opened. From there on it is finished in any case.
+func (w *Watcher) Abort() {
+	w.send(func() {
+		if w.running != nil {
+			w.note(slog.LevelWarn, w.running.old, "%s is to be taken back, if it is not past the point of no return", w.running.what)
+			w.running.cancel()
+		}
+	})
 }

@@ -305,7 +305,7 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 		}
 		return nil
 	}
-	go func() {
+	w.beside(func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
 		defer cancel()
 		written, version, err := w.state.Update(limit, change)
@@ -323,7 +323,7 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 				k.engine.QuotaUsed = -1 // makes the next look differ
 			}
 		})
-	}()
+	})
 }
 
 // askLock finds out anew, beside the loop, whether this watcher may act.
@@ -333,12 +333,12 @@ func (w *Watcher) askLock(ctx context.Context) {
 		w.tell(failover.CoordinatorIs(w.cfg.DryRun))
 		return
 	}
-	go func() {
+	w.beside(func() {
 		limit, cancel := context.WithTimeout(ctx, diskLimit)
 		defer cancel()
 		err := lease.Check(limit)
 		w.send(func() { w.tell(failover.CoordinatorIs(err == nil)) })
-	}()
+	})
 }
 
 // pollLock competes for the lock while another watcher holds it, and notices when
@@ -361,7 +361,7 @@ func (w *Watcher) pollLock(ctx context.Context) {
 		return
 	}
 	w.acquiring = true
-	go func() {
+	w.beside(func() {
 		limit, cancel := context.WithTimeout(ctx, diskLimit)
 		defer cancel()
 		lease, err := w.cfg.Locker.Acquire(limit)
@@ -373,7 +373,7 @@ func (w *Watcher) pollLock(ctx context.Context) {
 		if !w.send(func() { w.takeLock(ctx, lease, err, unfinished, unread) }) && lease != nil {
 			_ = lease.Release(context.WithoutCancel(ctx))
 		}
-	}()
+	})
 }
 
 // takeLock takes in the answer of the lock.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"failwise/check"
@@ -75,6 +76,7 @@ type Watcher struct {
 	// lastOld is the old primary of the last failover.
 	lastOld   string
 	lockNote  string
+	stopped   bool // the context has ended: nothing new is begun
 	acquiring bool          // the lock is being asked for
 	judgedAt  time.Duration // when the engine last judged
 	ticked    int64         // the tick of the last record of what is waited for
@@ -85,6 +87,7 @@ type Watcher struct {
 	reader   *topology.Reader
 	lease    lock.Lease
 	surveyed chan struct{} // triggers a survey
+	besides  sync.WaitGroup
 	done     chan struct{} // closed when the loop has ended
 }
 
