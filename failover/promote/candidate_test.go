@@ -14,7 +14,7 @@ import (
 
 // Whatever step the candidate dies at, the other replica is promoted.
 func TestCandidateDiesAtEachStep(t *testing.T) {
-	points := []string{"starve begun", "choose done", "fence begun", "prepare begun", "prepare done", "open begun", "open done", "prove begun"}
+	points := []string{"starve begun", "fence begun", "prepare begun", "prepare done", "open begun", "prove begun"}
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
 		for _, point := range points {
 			t.Run(point, func(t *testing.T) {

@@ -78,6 +78,48 @@ func TestFrozenPrimary(t *testing.T) {
 	})
 }
 
+// The old primary lives behind a wall: nobody reaches it, and it goes on.
+func TestLivingPrimaryOutOfReach(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		for _, fault := range []string{"refuse", "drop"} {
+			t.Run(fault, func(t *testing.T) {
+				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true, SemiSyncTimeout: 10 * time.Minute})
+				writer := l.StartWriter(bounded(t), sandbox.WriterOptions{})
+				awaitAck(t, writer, time.Now().Add(200*time.Millisecond))
+				cut := time.Now()
+				active := sandbox.Break(t, fault, l.Node(0))
+				result, primary := l.promoteFrom("db1")
+				if result.Fence == promote.FenceProved {
+					t.Errorf("an unreachable primary counts as fenced: %s", result.FenceWhy)
+				}
+				awaitAck(t, writer, cut)
+				if err := writer.Stop(); err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("fence %s; %s", result.Fence, stepsOf(result))
+				l.nothingLost(writer, primary)
+				for _, n := range l.Nodes()[1:] {
+					if n != primary {
+						l.follows(n, primary)
+						l.noErrant(n, primary)
+					}
+				}
+				if err := active.Heal(bounded(t)); err != nil {
+					t.Fatal(err)
+				}
+				st, err := l.reader.Session(primary.Name()).Status(bounded(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				state, why, err := promote.FenceReturned(bounded(t), l.env(), "db1", st.Identity())
+				if err != nil || state != promote.FenceProved {
+					t.Fatalf("%s: %v: %s", state, err, why)
+				}
+			})
+		}
+	})
+}
+
 // The old primary is alive and well and under load: it is fenced before another
 // is opened, and what it acknowledged last is reported.
 func TestLivingPrimaryIsFencedBeforeAnotherOpens(t *testing.T) {
