@@ -34,6 +34,7 @@ func tree() *command {
 			demoCommand(),
 			doctorCommand(),
 			configCommand(),
+			importCommand(),
 			versionCommand(),
 			completionCommand(),
 			helpCommand(),
