@@ -107,6 +107,7 @@ func (in *invocation) sides() ([]replay.Side, error) {
 	if err != nil {
 		return nil, err
 	}
+	first.RecordedRules = in.String("rules") == "" && !in.IsSet("profile")
 	sides := []replay.Side{first}
 	for _, name := range in.StringSlice("against") {
 		other, err := rules.ParseProfile(name)
@@ -115,6 +116,7 @@ func (in *invocation) sides() ([]replay.Side, error) {
 			if err != nil {
 				return nil, err
 			}
+			side.RecordedTimings = false
 			sides = append(sides, side)
 			continue
 		}
@@ -129,7 +131,7 @@ func (in *invocation) sides() ([]replay.Side, error) {
 
 // side is a profile with a statemap file on top, if there is one.
 func (in *invocation) side(profile rules.Profile, file string) (replay.Side, error) {
-	s := replay.Side{Name: profile.String(), Rules: profile.Rules(), Timings: profile.Timings()}
+	s := replay.Side{Name: profile.String(), Rules: profile.Rules(), Timings: profile.Timings(), RecordedTimings: !in.IsSet("profile")}
 	if file == "" {
 		return s, nil
 	}

@@ -20,6 +20,8 @@ type driver struct {
 	side       Side
 	nodes      []failover.Node
 	stallAfter time.Duration
+	// every is how often the rows say that a node was probed.
+	every time.Duration
 	// recorded: answers and ends of promotions come from a journal's facts;
 	// otherwise all is answered at once and promotions take no time.
 	recorded bool
@@ -36,14 +38,14 @@ type driver struct {
 }
 
 func newDriver(side Side, nodes []failover.Node, every time.Duration, recorded bool) (*driver, error) {
-	side.Timings.ProbeInterval = max(side.Timings.ProbeInterval, every)
-	d := &driver{side: side, recorded: recorded, tally: newTally(side)}
-	t := side.Timings
-	d.stallAfter = max(3*t.Tick, t.ProbeInterval+t.ProbeBudget)
+	d := &driver{side: side, every: every, recorded: recorded, tally: newTally()}
 	return d, d.make(nodes, failover.Automatic)
 }
 
 func (d *driver) make(nodes []failover.Node, policy failover.Policy) error {
+	t := &d.side.Timings
+	t.ProbeInterval = max(t.ProbeInterval, d.every)
+	d.stallAfter = max(3*t.Tick, t.ProbeInterval+t.ProbeBudget)
 	e, err := failover.New(failover.Config{
 		Nodes: nodes, Rules: d.side.Rules, Timings: d.side.Timings, Policy: policy, Coordinator: true,
 	})
@@ -52,7 +54,7 @@ func (d *driver) make(nodes []failover.Node, policy failover.Policy) error {
 	}
 	d.Engine, d.nodes = e, append([]failover.Node(nil), nodes...)
 	d.round, d.promotion = never, never
-	d.tally.roles(nodes)
+	d.tally.begin(d.side, nodes)
 	return nil
 }
 
@@ -65,12 +67,16 @@ func (d *driver) restart(at time.Duration, b *begin) {
 	if b.Policy != nil {
 		policy = *b.Policy
 	}
-	before, nodesBefore := d.Engine, d.nodes
-	if err := d.make(nodes, policy); err != nil {
-		d.Engine, d.nodes = before, nodesBefore
-		return
+	if d.side.RecordedTimings {
+		d.side.Timings = b.timings(d.side.Timings)
 	}
-	d.offset = at
+	if d.side.RecordedRules && b.Profile != nil {
+		d.side.Name, d.side.Rules = b.Profile.String(), b.Profile.Rules()
+	}
+	// Nodes that make no cluster leave the engine as it is.
+	if err := d.make(nodes, policy); err == nil {
+		d.offset = at
+	}
 }
 
 // advanceTo judges at every deadline before at. A time without rows in which a
@@ -129,7 +135,11 @@ func (d *driver) fact(at time.Duration, f failover.Fact) {
 	f.Round = 0
 	switch f.Kind {
 	case failover.FactRules:
-		return // the replay's own rules hold
+		m, err := rules.Defaults().With(f.Rules, "journal")
+		if !d.side.RecordedRules || err != nil {
+			return
+		}
+		d.tally.rules = m
 	case failover.FactNodes:
 		d.nodes = append([]failover.Node(nil), f.Nodes...)
 		d.tally.roles(f.Nodes)

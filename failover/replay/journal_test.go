@@ -116,13 +116,16 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 		nodes := []failover.Node{{Name: "db1", Role: failover.Primary}, {Name: "db2"}, {Name: "db3"}}
 		timings := rules.Couchbase.Timings()
 		timings.Quota = 0
-		m := rules.Tungsten.Rules()
+		m := rules.MHA.Rules()
 		e, err := failover.New(failover.Config{Nodes: nodes, Rules: m, Timings: timings, Policy: failover.Automatic, Coordinator: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &watcher{t: t, e: e, start: time.Date(2026, 3, 1, 21, 0, 0, 0, time.UTC)}
-		w.line("start", "", map[string]any{"nodes": nodes, "policy": failover.Automatic})
+		w.line("start", "", map[string]any{
+			"nodes": nodes, "policy": failover.Automatic, "profile": "mha", "tick": 1, "probe_interval": 1, "probe_budget": 5,
+			"settle": 2, "quota": 0, "age_limit": 0,
+		})
 		shows := map[string]rules.Outcome{"db1": rules.OK, "db2": rules.OK, "db3": rules.OK}
 		for range rapid.IntRange(5, 80).Draw(t, "seconds") {
 			for i, n := range nodes {
@@ -141,7 +144,9 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 			w.until(w.now.Truncate(time.Second) + time.Second)
 		}
 		var got []string
-		o := replay.Options{Sides: []replay.Side{{Name: "same", Rules: m, Timings: timings}}}
+		recorded := side(rules.Tungsten)
+		recorded.RecordedRules, recorded.RecordedTimings = true, true
+		o := replay.Options{Sides: []replay.Side{recorded}}
 		o.Events = func(_ time.Duration, sides [][]failover.Event) {
 			for _, ev := range sides[0] {
 				ev.Detail = ""
@@ -151,6 +156,9 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 		r, err := replay.Timeline(context.Background(), "journal", strings.NewReader(w.journal.String()), o)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, w.journal.String())
+		}
+		if r.Sides[0].Name != "mha" {
+			t.Fatalf("the side is called %s", r.Sides[0].Name)
 		}
 		// What came after the last row is not in the timeline.
 		want := w.events

@@ -60,12 +60,18 @@ type tally struct {
 	raised [rules.NumOutcomes]time.Duration
 }
 
-func newTally(side Side) tally {
-	t := tally{report: &SideReport{Name: side.Name, Tick: side.Timings.Tick}, rules: side.Rules}
+func newTally() tally {
+	t := tally{report: &SideReport{}}
 	for i := range t.raised {
 		t.raised[i] = never
 	}
 	return t
+}
+
+// begin begins with an engine of the side's rules.
+func (t *tally) begin(side Side, nodes []failover.Node) {
+	t.rules, t.report.Name, t.report.Tick = side.Rules, side.Name, side.Timings.Tick
+	t.roles(nodes)
 }
 
 func (t *tally) roles(nodes []failover.Node) {

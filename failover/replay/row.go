@@ -383,7 +383,34 @@ func jsonFault(err error) string {
 // begin is what a journal says at the begin of a watcher's run.
 type begin struct {
 	Nodes         []failover.Node  `json:"nodes"`
+	Profile       *rules.Profile   `json:"profile"`
 	Policy        *failover.Policy `json:"policy"`
-	ProbeInterval float64          `json:"probe_interval"`
-	ProbeBudget   float64          `json:"probe_budget"`
+	Tick          *float64         `json:"tick"`
+	ProbeInterval *float64         `json:"probe_interval"`
+	ProbeBudget   *float64         `json:"probe_budget"`
+	Settle        *int             `json:"settle"`
+	Quota         *int             `json:"quota"`
+	AgeLimit      *float64         `json:"age_limit"`
+}
+
+// timings puts what the journal tells on top of t, if the result is sound.
+func (b *begin) timings(t rules.Timings) rules.Timings {
+	next := t
+	for _, d := range []struct {
+		from *float64
+		to   *time.Duration
+	}{{b.Tick, &next.Tick}, {b.ProbeInterval, &next.ProbeInterval}, {b.ProbeBudget, &next.ProbeBudget}, {b.AgeLimit, &next.AgeLimit}} {
+		if d.from != nil && *d.from >= 0 && *d.from < maxDuration.Seconds() {
+			*d.to = time.Duration(*d.from * float64(time.Second))
+		}
+	}
+	for _, n := range []struct{ from, to *int }{{b.Settle, &next.Settle}, {b.Quota, &next.Quota}} {
+		if n.from != nil {
+			*n.to = *n.from
+		}
+	}
+	if next.Validate() != nil {
+		return t
+	}
+	return next
 }

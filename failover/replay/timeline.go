@@ -26,6 +26,9 @@ type Side struct {
 	Name    string
 	Rules   *rules.Map
 	Timings rules.Timings
+	// RecordedRules and RecordedTimings let a journal replace what it tells: the
+	// profile and the rules that were loaded, and tick, settle, quota and limits.
+	RecordedRules, RecordedTimings bool
 }
 
 // Options say how a timeline is replayed.
