@@ -76,7 +76,7 @@ type Watcher struct {
 	// lastOld is the old primary of the last failover.
 	lastOld   string
 	lockNote  string
-	stopped   bool // the context has ended: nothing new is begun
+	stopped   bool          // the context has ended: nothing new is begun
 	acquiring bool          // the lock is being asked for
 	judgedAt  time.Duration // when the engine last judged
 	ticked    int64         // the tick of the last record of what is waited for
