@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"failwise/failover"
+	"failwise/failover/hooks"
 	"failwise/failover/journal"
 	"failwise/failover/promote"
 )
@@ -41,7 +42,7 @@ var ErrBusy = errors.New("another operation is in progress")
 func (w *Watcher) env() promote.Env {
 	env := promote.Env{
 		Cluster: w.cfg.Cluster, Choose: w.chooser(), Watcher: w.cfg.ID, By: w.cfg.Name, Lease: w.lease,
-		Hooks: w.cfg.Hooks, Account: w.cfg.Account, Settings: w.cfg.Promotion, Now: time.Now,
+		Hooks: w.cfg.Hooks, HookFacts: hookFacts(w.cfg.Nodes), Account: w.cfg.Account, Settings: w.cfg.Promotion, Now: time.Now,
 		Begin: func(ctx context.Context, op journal.Operation) (promote.Log, error) {
 			log, err := journal.BeginOperation(ctx, w.dir, op)
 			return log, err
@@ -57,6 +58,19 @@ func (w *Watcher) env() promote.Env {
 		})
 	}
 	return env
+}
+
+// hookFacts are what MHA's scripts expect to be told: the account that manages
+// the servers, and that an old primary that lives becomes a replica.
+func hookFacts(nodes []Node) hooks.MHAFacts {
+	if len(nodes) == 0 {
+		return hooks.MHAFacts{}
+	}
+	account := nodes[0].Manage // one for all nodes of a cluster
+	password := account.Secret.Reveal()
+	return hooks.MHAFacts{
+		OldUser: account.User, OldPassword: password, NewUser: account.User, NewPassword: password, OldFollows: true,
+	}
 }
 
 // chooser picks candidates on final readings by the rules that everyone uses.

@@ -155,3 +155,15 @@ func readFile(t *testing.T, path string) string {
 	}
 	return string(b)
 }
+
+func TestMHAScriptsAreToldTheManagingAccount(t *testing.T) {
+	n := routeNode(t)
+	n.Manage = check.Server{User: "act", Secret: check.NewSecret("hush")}
+	want := hooks.MHAFacts{OldUser: "act", OldPassword: "hush", NewUser: "act", NewPassword: "hush", OldFollows: true}
+	if got := hookFacts([]Node{n}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := hookFacts(nil); got != (hooks.MHAFacts{}) {
+		t.Errorf("without nodes: %+v", got)
+	}
+}
