@@ -10,6 +10,9 @@
 //   - Each step is written to the promotion log, and synced, before it is done,
 //     so that an operation survives the death of the process: Resume goes on
 //     from the log. Steps are idempotent.
+//   - The candidate forgets its old source only after open: a reset cannot be taken
+//     back, since no server gives a channel's password away, and writers would
+//     wait for it.
 //   - No statement is trusted because a client gave up on it: at a limit it is
 //     ended from a second session, what it did is read back, and only then is
 //     undone or gone on with.

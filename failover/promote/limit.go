@@ -12,12 +12,12 @@ import (
 // cancelLimit bounds the ending of a statement of our own.
 const cancelLimit = 2 * time.Second
 
-// firmly runs a statement within its limit. One that is not answered in time is
+// firmly runs a statement, one that may be run twice, within its limit. One that is not answered in time is
 // ended from a second session; when it turns out to have finished, that is its
 // result. The error is ErrTimeout when it was ended or cannot be.
 func firmly(ctx context.Context, s *mysql.Session, limit time.Duration, f func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
-	err := f(bounded)
+	err := again(func() error { return f(bounded) })
 	cancel()
 	if !errors.Is(err, mysql.ErrPending) {
 		return err
@@ -50,7 +50,7 @@ func stopReplication(ctx context.Context, s *mysql.Session, channel string, limi
 	}
 	const patience = time.Second
 	bounded, cancel := context.WithTimeout(ctx, min(patience, limit))
-	err = s.StopReplication(bounded, channel)
+	err = again(func() error { return s.StopReplication(bounded, channel) })
 	cancel()
 	if !errors.Is(err, mysql.ErrPending) || ctx.Err() != nil {
 		return err

@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,9 +11,26 @@ import (
 )
 
 // PlanFailover builds the plan of a failover, for --dry-run and for Execute. It
-// reads the replicas to name the candidate as things are now.
+// reads the replicas to name the candidate as things are now; where that cannot be
+// told the plan shows <candidate>.
 func PlanFailover(ctx context.Context, env Env, req FailoverRequest) (Plan, error) {
+	plan, err := planFailover(ctx, env, req)
+	if err != nil || req.To != "" {
+		return plan, err
+	}
+	r := newRun(env, plan)
+	if name, err := r.preview(ctx); err == nil {
+		plan = r.env.withCandidate(ctx, plan, name)
+	}
+	return plan, nil
+}
+
+// planFailover reads nothing: when it counts, starve reads anyway.
+func planFailover(ctx context.Context, env Env, req FailoverRequest) (Plan, error) {
 	env.Settings = env.withDefaults()
+	if err := env.validate(); err != nil {
+		return Plan{}, fmt.Errorf("failover from %s: %w", req.OldPrimary, err)
+	}
 	old := env.node(req.OldPrimary)
 	if old == nil {
 		return Plan{}, fmt.Errorf("failover from %s: not a configured node", req.OldPrimary)
@@ -34,6 +52,34 @@ func PlanFailover(ctx context.Context, env Env, req FailoverRequest) (Plan, erro
 	}
 	plan.Steps = env.failoverSteps(ctx, plan)
 	return plan, nil
+}
+
+// preview is the candidate that would be chosen now.
+func (r *run) preview(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	found := r.readAll(ctx, r.replicas())
+	choice, err := r.env.Choose(Question{OldPrimary: r.plan.OldPrimary, Readings: found, Seen: r.env.Seen})
+	if err != nil {
+		return "", err
+	}
+	return r.pick(choice)
+}
+
+// validate reports what no plan can do without.
+func (env Env) validate() error {
+	if env.Choose == nil {
+		return errors.New("nothing to choose candidates with")
+	}
+	for _, n := range env.Nodes {
+		switch {
+		case n.Session == nil:
+			return fmt.Errorf("%s has no session", n.Name)
+		case n.Host == "" || n.Port == 0:
+			return fmt.Errorf("%s has no host and port by which the others could follow it: configure host:port instead of a socket", n.Name)
+		}
+	}
+	return nil
 }
 
 // withCandidate is the plan with its candidate settled and its steps built anew.

@@ -12,6 +12,9 @@ import (
 // candidate.
 func PlanSwitch(ctx context.Context, env Env, req SwitchRequest) (Plan, error) {
 	env.Settings = env.withDefaults()
+	if err := env.validate(); err != nil {
+		return Plan{}, fmt.Errorf("switch from %s: %w", req.OldPrimary, err)
+	}
 	old := env.node(req.OldPrimary)
 	if old == nil {
 		return Plan{}, fmt.Errorf("switch from %s: not a configured node", req.OldPrimary)

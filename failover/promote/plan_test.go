@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"failwise/check"
+	"failwise/failover/mysql"
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 )
@@ -89,7 +91,10 @@ func TestNamesAreInverse(t *testing.T) {
 }
 
 func TestPlanRefusesWhatIsNotConfigured(t *testing.T) {
-	env := promote.Env{Nodes: []promote.Node{{Name: "db1"}}}
+	env := promote.Env{
+		Nodes:  []promote.Node{{Name: "db1", Host: "db1", Port: 3306, Session: mysql.NewSession(check.Server{})}},
+		Choose: func(promote.Question) (promote.Choice, error) { return promote.Choice{}, promote.ErrNoCandidate },
+	}
 	if _, err := promote.PlanFailover(t.Context(), env, promote.FailoverRequest{OldPrimary: "db9"}); err == nil || err.Error() != "failover from db9: not a configured node" {
 		t.Error(err)
 	}
@@ -102,6 +107,10 @@ func TestPlanRefusesWhatIsNotConfigured(t *testing.T) {
 	if _, err := promote.PlanRecover(t.Context(), env, promote.RecoverRequest{Node: "db1", Primary: "db1"}); err == nil {
 		t.Error("a recover of the primary itself was planned")
 	}
+	env.Nodes[0].Host = ""
+	if _, err := promote.PlanFailover(t.Context(), env, promote.FailoverRequest{OldPrimary: "db1"}); err == nil || !strings.Contains(err.Error(), "configure host:port instead of a socket") {
+		t.Error(err)
+	}
 }
 
 // What --dry-run shows is what the servers get: the general query log of each
@@ -113,10 +122,13 @@ func TestPlannedStatementsAreTheOnesThatAreSent(t *testing.T) {
 			sqlExec(t, n, "SET GLOBAL log_output='FILE'", "SET GLOBAL general_log_file='"+logFile(n)+"'", "SET GLOBAL general_log=ON")
 		}
 		l.look()
-		request := promote.FailoverRequest{OldPrimary: "db1", To: "db2"}
+		request := promote.FailoverRequest{OldPrimary: "db1"}
 		plan, err := promote.PlanFailover(bounded(t), l.env(), request)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if plan.Candidate != "db2" {
+			t.Errorf("the plan names %q", plan.Candidate)
 		}
 		for _, n := range l.Nodes() {
 			if !strings.Contains(sent(t, n), "server_id") {

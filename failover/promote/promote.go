@@ -26,7 +26,7 @@ type RecoverRequest struct {
 
 // Failover plans and executes a failover.
 func Failover(ctx context.Context, env Env, req FailoverRequest) (Result, error) {
-	plan, err := PlanFailover(ctx, env, req)
+	plan, err := planFailover(ctx, env, req)
 	if err != nil {
 		return Result{Plan: plan}, err
 	}

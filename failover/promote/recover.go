@@ -12,6 +12,9 @@ import (
 // PlanRecover builds the plan of a recover.
 func PlanRecover(ctx context.Context, env Env, req RecoverRequest) (Plan, error) {
 	env.Settings = env.withDefaults()
+	if err := env.validate(); err != nil {
+		return Plan{}, fmt.Errorf("recover %s: %w", req.Node, err)
+	}
 	n, to := env.node(req.Node), env.node(req.Primary)
 	switch {
 	case n == nil:

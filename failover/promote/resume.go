@@ -13,8 +13,8 @@ import (
 
 // Resume finishes an operation whose process died. From the step open on it goes
 // forward. Before that a failover puts the candidate and its siblings back and
-// runs again from starve, with what the log says of the time before; a switch or
-// a recover is undone. log goes on with the same promotion log, see
+// runs again from starve, with what the log says of the time before; a switch is
+// undone, a recover begins anew. log goes on with the same promotion log, see
 // journal.ResumeOperation. The hooks of steps that may have run are run again.
 func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (Result, error) {
 	s, known, err := lastState(found)
@@ -48,6 +48,9 @@ func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (
 	r.note(Claim, "", "resumes "+found.Operation.ID)
 	if r.state.Opened {
 		return r.end(ctx, r.forward(ctx))
+	}
+	if r.plan.Operation == hooks.Recover {
+		return r.end(ctx, r.bringBack(ctx))
 	}
 	if r.plan.Operation != hooks.Failover {
 		return r.end(ctx, &StepError{Step: Claim, Err: fmt.Errorf("the %s was interrupted before %s was opened: taken back", r.plan.Operation, r.plan.Candidate)})

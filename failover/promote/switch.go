@@ -16,28 +16,12 @@ import (
 func (r *run) survey(ctx context.Context) (old mysql.Status, readings []Reading, candidate string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
 	defer cancel()
-	var mu sync.Mutex
-	found := map[string]Reading{}
-	names := append([]string{r.plan.OldPrimary}, r.replicas()...)
-	r.each(names, func(n *Node) error {
-		reading := Reading{Node: n.Name}
-		reading.Err = again(func() (err error) {
-			reading.Status, err = n.Session.Status(ctx)
-			return err
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		found[n.Name] = reading
-		return nil
-	})
-	primary := found[r.plan.OldPrimary]
+	all := r.readAll(ctx, append([]string{r.plan.OldPrimary}, r.replicas()...))
+	primary, readings := all[0], all[1:]
 	if primary.Err != nil {
 		return old, nil, "", fmt.Errorf("%w: the primary cannot be read: %w", ErrPreflight, primary.Err)
 	}
 	old = primary.Status
-	for _, name := range names[1:] {
-		readings = append(readings, found[name])
-	}
 	r.env.Seen.Progress = old.Progress()
 	if semi, known := old.SemiSync.Get(); known {
 		r.env.Seen.SemiSyncEnabled, r.env.Seen.SemiSync = semi.SourceEnabled, semi.SourceEnabled && semi.SourceActive
@@ -52,6 +36,24 @@ func (r *run) survey(ctx context.Context) (old mysql.Status, readings []Reading,
 		return old, readings, "", fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
 	return old, readings, candidate, nil
+}
+
+// readAll reads nodes in parallel and gives their readings in the given order.
+func (r *run) readAll(ctx context.Context, names []string) []Reading {
+	list := make([]Reading, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		list[i].Node = name
+		n := r.nodes[name]
+		wg.Go(func() {
+			list[i].Err = again(func() (err error) {
+				list[i].Status, err = n.Session.Status(ctx)
+				return err
+			})
+		})
+	}
+	wg.Wait()
+	return list
 }
 
 // change runs the steps of a switch.

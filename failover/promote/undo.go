@@ -130,7 +130,7 @@ func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
 	}
 	if v.Flavour == mysql.MariaDB && f.Locked {
 		// The session that took the global lock holds it, if it still lives.
-		if err := n.Session.SetReadOnly(ctx, false); err != nil {
+		if err := again(func() error { return n.Session.SetReadOnly(ctx, false) }); err != nil {
 			return err
 		}
 		if err := n.Session.UnlockTables(ctx); err != nil {
