@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -105,6 +106,9 @@ func (p *Prober) targets(ctx context.Context, rec *record) ([]string, *failure) 
 	}
 	end := rec.enter(rules.PhaseResolve)
 	rec.say("resolve " + a.Host())
+	if errno := noFreeFile(); errno != 0 {
+		return nil, resolveFailure(ctx, a.Host(), nil, errno, 0)
+	}
 	dctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	var seen dialErrors
@@ -147,6 +151,17 @@ func resolveFailure(ctx context.Context, host string, err error, errno syscall.E
 		f.message = "the name " + host + " does not resolve"
 	}
 	return f
+}
+
+// noFreeFile returns why no file can be opened; 0 if one can. Without a free
+// file some resolvers wait for the answer to a question they never asked.
+func noFreeFile() syscall.Errno {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return errnoOf(err)
+	}
+	_ = f.Close()
+	return 0
 }
 
 // dialErrors collects the errors of the resolver's own connections: its error
