@@ -33,7 +33,7 @@ type lab struct {
 }
 
 // labConfig is a watcher's configuration for a sandbox's servers.
-func labConfig(t *testing.T, c *sandbox.Cluster, dir string) Config {
+func labConfig(t testing.TB, c *sandbox.Cluster, dir string) Config {
 	t.Helper()
 	accounts := c.Accounts()
 	timings := rules.Tungsten.Timings()
