@@ -103,9 +103,9 @@ func (in *invocation) probe(ctx context.Context, at *stage, typ check.Type, exit
 	if result.Outcome == rules.Undefined && ctx.Err() == context.Canceled {
 		return checkReport{}, ctx.Err()
 	}
-	at.set("closing the session")
-	defer prober.Close() //nolint:errcheck // the result is there
-	return probeVerdict(result, node, statemap, exits, limits, options.Limits.Total), nil
+	report := probeVerdict(result, node, statemap, exits, limits, options.Limits.Total)
+	report.end = func() { _ = prober.Close() } // the result is there
+	return report, nil
 }
 
 // probeVerdict words the result of a probe.

@@ -107,8 +107,8 @@ func (in *invocation) unreadable(ctx context.Context, at *stage, cluster *config
 		return checkReport{}, misconfigured(err)
 	}
 	result := prober.Probe(ctx)
-	defer prober.Close() //nolint:errcheck // the result is there
 	report := probeVerdict(result, node, m, nil, thresholds{}, check.DefaultTotal)
+	report.end = func() { _ = prober.Close() } // the result is there
 	report.details = replicaReport{Node: node.Name, Error: why}
 	if report.exit == ExitOK {
 		report.exit, report.summary = ExitUnknown, "cannot read "+node.Name+": "+why

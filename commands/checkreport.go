@@ -27,6 +27,8 @@ type checkReport struct {
 	lines    []string // one for each part of what was checked
 	evidence []string // shown by -v
 	details  any      // the JSON output's "details"
+	// end, if not nil, ends what is still open, once the report is out.
+	end func()
 }
 
 // checkJSON is the JSON output of every check.
@@ -103,7 +105,11 @@ func (in *invocation) runCheck(ctx context.Context, body func(context.Context, *
 	select {
 	case a = <-answers:
 	case <-late.C:
-		a.report = checkReport{exit: ExitUnknown, summary: fmt.Sprintf("no answer in %s, hung in: %s", timeout, at)}
+		select {
+		case a = <-answers: // both came at once
+		default:
+			a.report = checkReport{exit: ExitUnknown, summary: fmt.Sprintf("no answer in %s, hung in: %s", timeout, at)}
+		}
 	}
 	if a.fault != nil {
 		panic(a.fault)
@@ -111,7 +117,19 @@ func (in *invocation) runCheck(ctx context.Context, body func(context.Context, *
 	if a.err != nil {
 		return in.printCheckError(ctx, a.err, at, timeout)
 	}
-	return in.printCheck(a.report, nil)
+	err = in.printCheck(a.report, nil)
+	if a.report.end != nil {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			a.report.end()
+		}()
+		select {
+		case <-ended:
+		case <-late.C:
+		}
+	}
+	return err
 }
 
 // printCheckError reports that the check got no evidence.
