@@ -2,7 +2,6 @@ package promote_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -87,6 +86,6 @@ func failoverOnce(b *testing.B, o sandbox.Options) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Log(fmt.Sprintf("%v: %s", result.FirstWrite, stepsOf(result)))
+	b.Logf("%v: %s", result.FirstWrite, stepsOf(result))
 	return result.FirstWrite
 }
