@@ -226,6 +226,9 @@ func operationFailure(err error) error {
 		f = f.hint("failwise candidates says why each replica is not eligible")
 	case errors.Is(err, watch.ErrPrimary):
 		f = f.hint("failwise topology says why")
+	case strings.HasPrefix(err.Error(), "refused, "):
+		// An answer of the engine's, perhaps through a watcher's socket.
+		f = f.hint("--ignore NAME passes over a check that you name; a primary that still works is changed with failwise switch")
 	}
 	return f
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"failwise/failover"
+	"failwise/failover/lock"
 	"failwise/failover/promote"
 )
 
 // Operate does one operation without a running watcher: it takes the cluster's
 // lock, looks at the cluster, does it, writes down what must be remembered, and
-// gives the lock back. It decides nothing by itself. [ErrBusy] says that another
-// process holds the lock.
+// gives the lock back. It decides nothing by itself. [lock.ErrHeld] says that
+// another process holds the lock.
 func Operate(ctx context.Context, cfg Config, r Request, progress func(promote.Progress)) (promote.Result, error) {
 	cfg.Policy, cfg.observer = failover.Manual, true
 	w, err := New(cfg)
@@ -70,7 +71,7 @@ func (w *Watcher) ready(ctx context.Context) error {
 		}
 		switch {
 		case note != "":
-			return fmt.Errorf("%w: %s", ErrBusy, note)
+			return fmt.Errorf("%w: %s, and it does not answer here", lock.ErrHeld, note)
 		case ok:
 			return nil
 		case !pause(limit, readyEvery):

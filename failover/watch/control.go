@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"failwise/failover/lock"
 	"failwise/failover/promote"
 )
 
@@ -42,13 +43,35 @@ type line struct {
 	First   time.Duration `json:"first_write,omitempty"`
 }
 
-// serve answers commands until ctx ends. A socket that cannot be had costs
-// `status` and live requests, nothing else.
+// serve answers commands while this watcher holds the lock: the socket is the
+// acting watcher's, and one that only observes must not take it away.
 func (w *Watcher) serve(ctx context.Context) {
-	path := filepath.Join(w.cfg.Dir, controlName)
+	for {
+		select {
+		case lease := <-w.leased:
+			w.serveLease(ctx, lease)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// serveLease answers commands until ctx ends or the lease is lost. A socket that
+// cannot be had costs `status` and live requests, nothing else.
+func (w *Watcher) serveLease(ctx context.Context, lease lock.Lease) {
 	if w.cfg.DryRun || w.cfg.observer {
 		return
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-lease.Lost():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	path := filepath.Join(w.cfg.Dir, controlName)
 	_ = os.Remove(path)
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", path)

@@ -98,7 +98,11 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 func (w *Watcher) refused(ev failover.Event) {
 	if op := w.forced; op != nil {
 		w.forced = nil
-		op.reply(promote.Result{}, fmt.Errorf("refused: %s (%s); --ignore %s passes over it where that is possible", ev.Reason.Means(), ev.Detail, ev.Reason))
+		text := ev.Reason.Means()
+		if ev.Detail != "" {
+			text += " (" + ev.Detail + ")"
+		}
+		op.reply(promote.Result{}, fmt.Errorf("refused, %s: %s", ev.Reason, text))
 	}
 }
 

@@ -387,6 +387,10 @@ func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unf
 		return
 	}
 	w.lease = lease
+	select {
+	case w.leased <- lease:
+	default:
+	}
 	if w.lockNote != "" {
 		w.note(slog.LevelInfo, "", "holds the lock now: acting")
 	}

@@ -86,7 +86,8 @@ type Watcher struct {
 	state    *journal.StateFile
 	reader   *topology.Reader
 	lease    lock.Lease
-	surveyed chan struct{} // triggers a survey
+	surveyed chan struct{}   // triggers a survey
+	leased   chan lock.Lease // a lease that was just got
 	besides  sync.WaitGroup
 	done     chan struct{} // closed when the loop has ended
 }
@@ -114,6 +115,7 @@ func New(cfg Config) (*Watcher, error) {
 	}
 	w := &Watcher{
 		cfg: cfg, began: time.Now(), inbox: make(chan input, inboxSize), surveyed: make(chan struct{}, 1), done: make(chan struct{}),
+		leased:  make(chan lock.Lease, 1),
 		fencing: map[string]bool{}, left: map[string]string{}, decided: map[string]Decision{},
 	}
 	w.statemap = newStatemap(cfg.Statemap, cfg.Profile.Rules())
