@@ -108,6 +108,7 @@ func fieldPaths(prefix string, v reflect.Value, into map[string]bool) {
 			into[prefix+name] = true
 			fieldPaths(prefix+name+".", v.Field(i), into)
 		}
+	default:
 	}
 }
 

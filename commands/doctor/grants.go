@@ -15,7 +15,7 @@ type Grants struct {
 
 // grantLines match a line about privileges and one about a role.
 var grantLines = sync.OnceValues(func() (privileges, role *regexp.Regexp) {
-	return regexp.MustCompile("(?i)^GRANT (.+?) ON (?:TABLE )?(\\S+\\.\\S+) TO "), regexp.MustCompile("(?i)^GRANT (.+?) TO ")
+	return regexp.MustCompile(`(?i)^GRANT (.+?) ON (?:TABLE )?(\S+\.\S+) TO `), regexp.MustCompile(`(?i)^GRANT (.+?) TO `)
 })
 
 // ParseGrants reads the lines of SHOW GRANTS. Lines about routines and proxies are
