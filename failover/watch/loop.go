@@ -22,7 +22,8 @@ func (w *Watcher) Run(ctx context.Context) (Ended, error) {
 	defer group.Wait()
 	defer w.stop()
 
-	if err := w.start(ctx); err != nil {
+	if err := w.start(ctx); err != nil || w.engine == nil {
+		close(w.done)
 		return EndedBySignal, err
 	}
 	work := []func(context.Context){w.surveys, w.polls, w.serve}

@@ -19,7 +19,8 @@ import (
 // waiting for: it holds the policy.
 const startDiskLimit = 3 * time.Second
 
-// start looks at disk, lock and cluster once, and makes the engine.
+// start looks at disk, lock and cluster once, and makes the engine. There is none
+// when ctx ended before the cluster had answered.
 func (w *Watcher) start(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, startDiskLimit)
 	defer cancel()
