@@ -409,7 +409,7 @@ func (b *begin) timings(t rules.Timings) rules.Timings {
 			*n.to = *n.from
 		}
 	}
-	if next.Validate() != nil {
+	if next.Validate() != nil || next.Tick < shortestTick || max(next.ProbeInterval, next.ProbeBudget) > longestInterval {
 		return t
 	}
 	return next

@@ -16,6 +16,11 @@ const (
 	// sample is how many rows are looked at to learn how often the timeline's
 	// nodes were probed.
 	sample = 2000
+	// longestInterval and shortestTick bound how often the engine is called
+	// between two rows, whatever stands in the timeline. Nodes that were probed
+	// less often were not watched.
+	longestInterval = 10 * time.Minute
+	shortestTick    = 100 * time.Millisecond
 	// progressEvery is the number of rows between two calls of Progress.
 	progressEvery = 1 << 14
 )
@@ -211,7 +216,7 @@ func interval(rows []row) time.Duration {
 		slices.Sort(g)
 		longest = max(longest, g[len(g)/2])
 	}
-	return longest
+	return min(longest, longestInterval)
 }
 
 // begin makes the engines.

@@ -186,6 +186,15 @@ func TestGapIsAPauseAndNoEvidence(t *testing.T) {
 	}
 }
 
+// However far apart two rows are, the time between them costs nothing.
+func TestYearsBetweenRowsCostNothing(t *testing.T) {
+	src := "time,node,outcome\n2026-03-01T21:11:00Z,db1,ok\n2026-03-01T21:11:00Z,db2,ok\n2106-03-01T21:11:05Z,db2,ok\n"
+	r, events := replayed(t, src, func(o *replay.Options) { o.Sides = []replay.Side{side(rules.Couchbase)} })
+	if len(events) != 1 || !strings.Contains(events[0], "stalled") || r.ProbeInterval != 10*time.Minute {
+		t.Errorf("events %q, report %+v", events, r)
+	}
+}
+
 // Expiries between two rows come at their own time.
 func TestDeadlinesBetweenRows(t *testing.T) {
 	var b strings.Builder
