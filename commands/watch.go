@@ -98,7 +98,7 @@ func (in *invocation) watch(ctx context.Context, cfg watch.Config, format, metri
 		return watch.EndedBySignal, fmt.Errorf("watch %s: %w", cfg.Cluster, err)
 	}
 	if metrics != "" {
-		stop, err := serveMetrics(ctx, metrics, append(cfg.Metrics.Collectors(), w.Collector()))
+		stop, err := serveMetrics(ctx, metrics, w)
 		if err != nil {
 			return watch.EndedBySignal, err
 		}

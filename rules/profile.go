@@ -76,21 +76,23 @@ func (p Profile) read() profileData {
 	if p >= profileEnd {
 		panic(fmt.Sprintf("%s does not exist", p))
 	}
-	return readProfiles()[p]
+	return readProfile[p]()
 }
 
-// readProfiles reads the embedded files once; that they are good is tested.
-var readProfiles = sync.OnceValue(func() [profileEnd]profileData {
-	var all [profileEnd]profileData
-	for _, p := range Profiles() {
-		d, err := p.parse(p.File())
-		if err != nil {
-			panic(fmt.Sprintf("built-in profile %s is broken: %v", p, err))
-		}
-		all[p] = d
+// readProfile reads each embedded file once and only when it is asked for; that
+// they are good is tested.
+var readProfile = func() (readers [profileEnd]func() profileData) {
+	for p := range readers {
+		readers[p] = sync.OnceValue(func() profileData {
+			d, err := Profile(p).parse(Profile(p).File())
+			if err != nil {
+				panic(fmt.Sprintf("built-in profile %s is broken: %v", Profile(p), err))
+			}
+			return d
+		})
 	}
-	return all
-})
+	return readers
+}()
 
 // timingPrefix begins the keys that only a profile's file has.
 const timingPrefix = "timing."

@@ -2,65 +2,85 @@ package watch
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/VictoriaMetrics/metrics"
 
 	"failwise/check"
 	"failwise/failover"
 	"failwise/rules"
 )
 
+// metric is one metric: its name without the prefix failwise_, its type, its
+// labels beside the cluster, and what it says.
+type metric struct {
+	name, kind string
+	labels     []string
+	help       string
+}
+
+// The metrics. Those of the present state are gauges that a scrape fills.
+var (
+	probesTotal     = metric{"probes_total", "counter", []string{"node", "type", "outcome"}, "Probes that ended."}
+	probeSeconds    = metric{"probe_seconds", "histogram", []string{"node", "type"}, "How long probes took."}
+	operationsTotal = metric{"operations_total", "counter", []string{"operation", "result"}, "Failovers, switches and recovers that ended, by result."}
+	operationTook   = metric{"operation_seconds", "histogram", []string{"operation"}, "How long operations took in all."}
+	firstWrite      = metric{"first_write_seconds", "histogram", []string{"operation"}, "From the start of an operation to the first committed write on the new primary."}
+
+	watcherAnswers = metric{"watcher_answers", "gauge", nil, "1 while the loop answers within a second."}
+	coordinator    = metric{"coordinator", "gauge", nil, "1 while this watcher may act."}
+	policyIs       = metric{"policy", "gauge", []string{"policy"}, "1 for the policy that holds."}
+	nodeStage      = metric{"node_stage", "gauge", []string{"node", "role", "stage"}, "1 for the stage that each node is in."}
+	nodeState      = metric{"node_state", "gauge", []string{"node", "state"}, "1 for the state that each node is in."}
+	alarmTicks     = metric{"alarm_ticks", "gauge", []string{"node", "outcome"}, "Ticks counted by each running alarm."}
+	alarmExpires   = metric{"alarm_expires_in_seconds", "gauge", []string{"node", "outcome", "action"}, "Time to the expiry of each running alarm."}
+	holdSeconds    = metric{"hold_seconds", "gauge", []string{"node", "reason"}, "How long a node has been held, by reason."}
+	replicaLag     = metric{"replica_lag_seconds", "gauge", []string{"node"}, "Lag as the replica tells it; missing where it is unknown."}
+	quotaUsed      = metric{"quota_used", "gauge", nil, "Automatic failovers since the last refill of the quota."}
+	journalDropped = metric{"journal_dropped_total", "counter", nil, "Journal records lost to a slow or full disk."}
+	tickAge        = metric{"last_tick_age_seconds", "gauge", nil, "Time since the loop last judged."}
+	candidateIs    = metric{"candidate", "gauge", []string{"node"}, "1 for the node that would be promoted."}
+)
+
+// series is the metric with values for its labels.
+func (m metric) series(cluster string, values ...string) string {
+	var b strings.Builder
+	b.WriteString("failwise_" + m.name + "{cluster=" + strconv.Quote(cluster))
+	for i, v := range values {
+		b.WriteString("," + m.labels[i] + "=" + strconv.Quote(v))
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
 // Metrics counts what a watcher sees and does, for Prometheus. Make it with
-// [NewMetrics], put it into the watcher's [Config], and register it together with
-// [Watcher.Collector].
+// [NewMetrics] and put it into the watcher's [Config].
 type Metrics struct {
-	probes     *prometheus.CounterVec
-	latency    *prometheus.HistogramVec
-	operations *prometheus.CounterVec
-	durations  *prometheus.HistogramVec
-	firstWrite *prometheus.HistogramVec
+	cluster string
+	set     *metrics.Set
 }
 
 // NewMetrics makes the counters of a cluster.
-func NewMetrics(cluster string) *Metrics {
-	label := prometheus.Labels{"cluster": cluster}
-	return &Metrics{
-		probes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "failwise_probes_total", Help: "Probes that ended, by node, type and outcome.", ConstLabels: label,
-		}, []string{"node", "type", "outcome"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "failwise_probe_seconds", Help: "How long probes took.", ConstLabels: label,
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
-		}, []string{"node", "type"}),
-		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "failwise_operations_total", Help: "Failovers, switches and recovers that ended, by result.", ConstLabels: label,
-		}, []string{"operation", "result"}),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "failwise_operation_seconds", Help: "How long operations took in all.", ConstLabels: label,
-			Buckets: prometheus.ExponentialBuckets(0.02, 2, 14),
-		}, []string{"operation"}),
-		firstWrite: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "failwise_first_write_seconds", Help: "From the start of an operation to the first committed write on the new primary.",
-			ConstLabels: label, Buckets: prometheus.ExponentialBuckets(0.01, 2, 14),
-		}, []string{"operation"}),
-	}
-}
+func NewMetrics(cluster string) *Metrics { return &Metrics{cluster: cluster, set: metrics.NewSet()} }
 
-// Collectors are the counters, to be registered.
-func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.probes, m.latency, m.operations, m.durations, m.firstWrite}
-}
+// Buckets of the histograms, in seconds.
+func probeBuckets() []float64     { return metrics.ExponentialBuckets(0.0005, 2, 14) }
+func operationBuckets() []float64 { return metrics.ExponentialBuckets(0.02, 2, 14) }
+func writeBuckets() []float64     { return metrics.ExponentialBuckets(0.01, 2, 14) }
 
 func (m *Metrics) probe(node string, r check.Result) {
 	if m == nil {
 		return
 	}
-	m.probes.WithLabelValues(node, r.Type.String(), r.Outcome.String()).Inc()
-	m.latency.WithLabelValues(node, r.Type.String()).Observe(r.Elapsed.Seconds())
+	m.set.GetOrCreateCounter(probesTotal.series(m.cluster, node, r.Type.String(), r.Outcome.String())).Inc()
+	m.set.GetOrCreatePrometheusHistogramExt(probeSeconds.series(m.cluster, node, r.Type.String()), probeBuckets()).Update(r.Elapsed.Seconds())
 }
 
-func (m *Metrics) operation(kind string, failed bool, took, firstWrite time.Duration) {
+func (m *Metrics) operation(kind string, failed bool, took, first time.Duration) {
 	if m == nil {
 		return
 	}
@@ -68,95 +88,88 @@ func (m *Metrics) operation(kind string, failed bool, took, firstWrite time.Dura
 	if failed {
 		result = "failed"
 	}
-	m.operations.WithLabelValues(kind, result).Inc()
-	m.durations.WithLabelValues(kind).Observe(took.Seconds())
-	if firstWrite > 0 {
-		m.firstWrite.WithLabelValues(kind).Observe(firstWrite.Seconds())
+	m.set.GetOrCreateCounter(operationsTotal.series(m.cluster, kind, result)).Inc()
+	m.set.GetOrCreatePrometheusHistogramExt(operationTook.series(m.cluster, kind), operationBuckets()).Update(took.Seconds())
+	if first > 0 {
+		m.set.GetOrCreatePrometheusHistogramExt(firstWrite.series(m.cluster, kind), writeBuckets()).Update(first.Seconds())
 	}
 }
 
 // scrapeLimit bounds the loop's answer to a scrape.
 const scrapeLimit = time.Second
 
-// collector gives the present state as gauges, read from a snapshot at each
-// scrape.
-type collector struct {
-	w *Watcher
-
-	up, coordinator, policy, stage, state, alarm, expiry, hold, lag, quota, dropped, tickAge, candidate *prometheus.Desc
-}
-
-// Collector gives the watcher's present state, to be registered.
-func (w *Watcher) Collector() prometheus.Collector {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("failwise_"+name, help, labels, prometheus.Labels{"cluster": w.cfg.Cluster})
+// WriteMetrics writes the counters and the present state in Prometheus' text
+// format.
+func (w *Watcher) WriteMetrics(ctx context.Context, out io.Writer) {
+	if w.cfg.Metrics != nil {
+		w.cfg.Metrics.set.WritePrometheus(out)
 	}
-	return &collector{
-		w:           w,
-		up:          desc("watcher_answers", "1 while the loop answers within a second."),
-		coordinator: desc("coordinator", "1 while this watcher may act."),
-		policy:      desc("policy", "1 for the policy that holds.", "policy"),
-		stage:       desc("node_stage", "1 for the stage that each node is in.", "node", "role", "stage"),
-		state:       desc("node_state", "1 for the state that each node is in.", "node", "state"),
-		alarm:       desc("alarm_ticks", "Ticks counted by each running alarm.", "node", "outcome"),
-		expiry:      desc("alarm_expires_in_seconds", "Time to the expiry of each running alarm.", "node", "outcome", "action"),
-		hold:        desc("hold_seconds", "How long a node has been held, by reason.", "node", "reason"),
-		lag:         desc("replica_lag_seconds", "Lag as the replica tells it; missing where it is unknown.", "node"),
-		quota:       desc("quota_used", "Automatic failovers since the last refill of the quota."),
-		dropped:     desc("journal_dropped_total", "Journal records lost to a slow or full disk."),
-		tickAge:     desc("last_tick_age_seconds", "Time since the loop last judged."),
-		candidate:   desc("candidate", "1 for the node that would be promoted.", "node"),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.up, c.coordinator, c.policy, c.stage, c.state, c.alarm, c.expiry, c.hold, c.lag, c.quota, c.dropped, c.tickAge, c.candidate} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *collector) Collect(to chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit)
+	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
-	s, err := c.w.Snapshot(ctx)
-	if err != nil {
-		gauge(c.up, 0)
-		return
+	s, err := w.Snapshot(ctx)
+	g := gauges{cluster: w.cfg.Cluster}
+	g.add(watcherAnswers, one(err == nil))
+	if err == nil {
+		g.snapshot(s)
 	}
-	gauge(c.up, 1)
-	gauge(c.coordinator, one(s.Engine.Coordinator))
+	g.write(out)
+}
+
+// gauges collects the samples of a scrape, the samples of one metric together.
+type gauges struct {
+	cluster string
+	order   []string
+	lines   map[string][]string
+}
+
+func (g *gauges) add(m metric, value float64, labels ...string) {
+	if g.lines == nil {
+		g.lines = map[string][]string{}
+	}
+	if g.lines[m.name] == nil {
+		g.order = append(g.order, m.name)
+		g.lines[m.name] = []string{fmt.Sprintf("# HELP failwise_%s %s\n# TYPE failwise_%s %s\n", m.name, m.help, m.name, m.kind)}
+	}
+	g.lines[m.name] = append(g.lines[m.name], m.series(g.cluster, labels...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
+}
+
+func (g *gauges) write(out io.Writer) {
+	for _, name := range g.order {
+		for _, line := range g.lines[name] {
+			_, _ = io.WriteString(out, line) // a scraper that went away
+		}
+	}
+}
+
+func (g *gauges) snapshot(s Snapshot) {
+	g.add(coordinator, one(s.Engine.Coordinator))
 	for _, p := range []failover.Policy{failover.Automatic, failover.Manual, failover.Maintenance} {
-		gauge(c.policy, one(p == s.Engine.Policy.Policy), p.String())
+		g.add(policyIs, one(p == s.Engine.Policy.Policy), p.String())
 	}
-	gauge(c.quota, float64(s.Engine.QuotaUsed))
-	to <- prometheus.MustNewConstMetric(c.dropped, prometheus.CounterValue, float64(s.Journal.Dropped))
-	gauge(c.tickAge, s.TickAge.Seconds())
+	g.add(quotaUsed, float64(s.Engine.QuotaUsed))
+	g.add(journalDropped, float64(s.Journal.Dropped))
+	g.add(tickAge, s.TickAge.Seconds())
 	if s.Winner != "" {
-		gauge(c.candidate, 1, s.Winner)
+		g.add(candidateIs, 1, s.Winner)
 	}
 	for _, n := range s.Engine.Nodes {
-		gauge(c.stage, 1, n.Name, n.Role.String(), n.Stage.String())
+		g.add(nodeStage, 1, n.Name, n.Role.String(), n.Stage.String())
 		if n.State != rules.StateUnset {
-			gauge(c.state, 1, n.Name, n.State.String())
+			g.add(nodeState, 1, n.Name, n.State.String())
 		}
 		for _, a := range n.Alarms {
-			gauge(c.alarm, float64(a.Count), n.Name, a.Outcome.String())
+			g.add(alarmTicks, float64(a.Count), n.Name, a.Outcome.String())
 			if a.Left != nil && a.Running {
-				gauge(c.expiry, a.Left.Seconds(), n.Name, a.Outcome.String(), a.Action.String())
+				g.add(alarmExpires, a.Left.Seconds(), n.Name, a.Outcome.String(), a.Action.String())
 			}
 		}
 		if n.Hold != nil {
-			gauge(c.hold, n.Hold.Since.Seconds(), n.Name, n.Hold.Reason.String())
+			g.add(holdSeconds, n.Hold.Since.Seconds(), n.Name, n.Hold.Reason.String())
 		}
 	}
 	for _, n := range s.Nodes {
 		if n.Lag != nil {
-			gauge(c.lag, *n.Lag, n.Name)
+			g.add(replicaLag, *n.Lag, n.Name)
 		}
 	}
 }

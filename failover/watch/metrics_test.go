@@ -6,28 +6,51 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"failwise/failover"
+	"failwise/rules"
 )
 
 // descriptions are the metrics of a watcher: name to labels.
-func descriptions(t *testing.T) map[string]string {
-	t.Helper()
-	to := make(chan *prometheus.Desc, 100)
-	for _, c := range append(NewMetrics("shop").Collectors(), (&Watcher{cfg: Config{Cluster: "shop"}}).Collector()) {
-		c.Describe(to)
-	}
-	close(to)
-	form := regexp.MustCompile(`fqName: "([a-z_]+)".*constLabels: \{cluster="shop"\}, variableLabels: \{([a-z_,]*)\}`)
+func descriptions() map[string]string {
 	found := map[string]string{}
-	for d := range to {
-		m := form.FindStringSubmatch(d.String())
-		if m == nil {
-			t.Fatalf("not understood: %s", d)
-		}
-		found[m[1]] = m[2]
+	for _, m := range []metric{
+		probesTotal, probeSeconds, operationsTotal, operationTook, firstWrite, watcherAnswers, coordinator, policyIs, nodeStage,
+		nodeState, alarmTicks, alarmExpires, holdSeconds, replicaLag, quotaUsed, journalDropped, tickAge, candidateIs,
+	} {
+		found["failwise_"+m.name] = strings.Join(m.labels, ",")
 	}
 	return found
+}
+
+func TestMetricsOfASnapshotAreWellFormed(t *testing.T) {
+	lag, left := 1.5, 30*time.Second
+	s := Snapshot{Winner: "db2", Nodes: []NodeView{{Name: "db2", Lag: &lag}}}
+	s.Engine.Nodes = []failover.NodeSnapshot{{
+		Name: `d"b1`, Role: failover.Primary, Stage: failover.NearlyDown, State: rules.Timeout,
+		Alarms: []failover.AlarmStatus{{Outcome: rules.SocketConnectTimeout, Action: rules.Fail, Count: 5, Left: &left, Running: true}},
+		Hold:   &failover.HoldStatus{Reason: failover.QuotaUsed, Since: time.Minute},
+	}}
+	g := gauges{cluster: "shop"}
+	g.snapshot(s)
+	var out strings.Builder
+	g.write(&out)
+	line := regexp.MustCompile(`^(# (HELP|TYPE) failwise_\S+ .+|failwise_[a-z_]+\{cluster="shop"(,[a-z]+="([^"\\]|\\.)*")*\} -?[0-9.e+-]+)$`)
+	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if !line.MatchString(l) {
+			t.Errorf("not in the text format: %s", l)
+		}
+	}
+	for _, want := range []string{
+		`failwise_alarm_expires_in_seconds{cluster="shop",node="d\"b1",outcome="socket_connect_timeout",action="fail"} 30`,
+		`failwise_hold_seconds{cluster="shop",node="d\"b1",reason="quota"} 60`,
+		`failwise_replica_lag_seconds{cluster="shop",node="db2"} 1.5`,
+	} {
+		if !strings.Contains(out.String(), want+"\n") {
+			t.Errorf("missing %s in\n%s", want, out.String())
+		}
+	}
 }
 
 func TestMetricsPageListsEveryMetricWithItsLabels(t *testing.T) {
@@ -39,7 +62,7 @@ func TestMetricsPageListsEveryMetricWithItsLabels(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(failwise_[a-z_]+)` \\| (?:gauge|counter|histogram) \\| ([^|]*) ?\\|").FindAllStringSubmatch(string(page), -1) {
 		listed[row[1]] = strings.NewReplacer("`", "", " ", "").Replace(row[2])
 	}
-	real := descriptions(t)
+	real := descriptions()
 	for name, labels := range real {
 		if got, found := listed[name]; !found || got != labels {
 			t.Errorf("docs/metrics.md says %q of %s, its labels are %q", got, name, labels)
