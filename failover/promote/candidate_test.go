@@ -16,7 +16,7 @@ import (
 func TestCandidateDiesAtEachStep(t *testing.T) {
 	points := []string{"starve begun", "fence begun", "prepare begun", "prepare done", "open begun", "prove begun"}
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
-		for _, point := range points {
+		for _, point := range risky(flavour, points, 1, 3, 4) {
 			t.Run(point, func(t *testing.T) {
 				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
 				writer := l.StartWriter(bounded(t), sandbox.WriterOptions{})

@@ -144,7 +144,7 @@ func TestPromotionSurvivesTheDeathOfItsProcessAtEachStep(t *testing.T) {
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
 		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
 		primary := l.Node(0)
-		for _, point := range points {
+		for _, point := range risky(flavour, points, 1, 5, 6, 8, 11) {
 			step, state, _ := strings.Cut(point, " ")
 			ok := t.Run(point, func(t *testing.T) {
 				l.t = t
@@ -222,13 +222,14 @@ func TestSwitchSurvivesTheDeathOfItsProcess(t *testing.T) {
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
 		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
 		primary, other := l.Node(0), l.Node(1)
-		for _, point := range []struct {
+		type point struct {
 			step, state string
 			forward     bool
-		}{
+		}
+		for _, point := range risky(flavour, []point{
 			{"preflight", "done", false}, {"block", "begun", false}, {"block", "done", false}, {"prepare", "begun", false}, {"prepare", "done", false},
 			{"open", "begun", true}, {"open", "done", true}, {"prove", "done", true}, {"demote", "begun", true}, {"demote", "done", true}, {"verify", "done", true},
-		} {
+		}, 2, 4, 5, 8) {
 			l.t.Logf("dies at %s %s", point.step, point.state)
 			writer := l.StartWriter(bounded(t), sandbox.WriterOptions{Limit: 2 * time.Second})
 			awaitAck(t, writer, time.Now())

@@ -124,9 +124,33 @@ func (f fenceRecord) over(earlier fenceRecord) fenceRecord {
 // fenceNode makes one server refuse writes: read_only from one session while the
 // clients' sessions are ended from another, since each waits for the other.
 func (r *run) fenceNode(ctx context.Context, n *Node) fenceRecord {
-	second, done := n.second()
+	first, second, done := n.fencers()
 	defer done()
-	return fence(ctx, n.Session, second, r.env.Fence)
+	return fence(ctx, first, second, r.env.Fence)
+}
+
+// fencers are two sessions for a fence, those that are free first: one that hangs in
+// an earlier look at the server would never send anything. A session of its own is
+// opened for what is missing, and closed by done.
+func (n *Node) fencers() (first, second *mysql.Session, done func()) {
+	var free, own []*mysql.Session
+	for _, s := range []*mysql.Session{n.Session, n.Second} {
+		if s == nil {
+			continue
+		}
+		if _, _, busy := s.Pending(); !busy {
+			free = append(free, s)
+		}
+	}
+	for len(free) < 2 {
+		s := n.Session.Sibling()
+		free, own = append(free, s), append(own, s)
+	}
+	return free[0], free[1], func() {
+		for _, s := range own {
+			_ = s.Close()
+		}
+	}
 }
 
 // second is the node's second session, and what to do when it is not needed any more.

@@ -23,12 +23,12 @@ func FenceReturned(ctx context.Context, env Env, node, primary string) (FenceSta
 		return FenceUntried, "", fmt.Errorf("%s is not a configured node", node)
 	}
 	settings := env.withDefaults()
-	second, done := n.second()
+	first, second, done := n.fencers()
 	defer done()
 	if err := notThePrimary(ctx, second, primary, settings.Fence); err != nil {
 		return FenceUntried, "", fmt.Errorf("fence %s: %w", node, err)
 	}
-	record := fence(ctx, n.Session, second, settings.Fence)
+	record := fence(ctx, first, second, settings.Fence)
 	if record.State != FenceProved {
 		return record.State, record.Why, fmt.Errorf("fence %s: %w: %s", node, ErrNotFenced, record.Why)
 	}
