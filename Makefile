@@ -12,7 +12,7 @@ TAGS    := urfave_cli_no_docs
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOTEST  ?= go test -race -shuffle=on -timeout 20m
 
-.PHONY: help build test lint demo bench matrix docs setup fuzz release-check clean
+.PHONY: help setup-demo build test lint demo bench matrix docs setup fuzz release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,10 @@ build: ## build the static binary ./failwise
 setup: ## install what the demo and the tests need (servers, nftables, iproute2)
 	@bash .ci/setup
 
-demo: setup build ## break a real primary and watch a replica take over (FLAVOUR=mariadb|mysql FAULT=kill|freeze|refuse|drop)
+setup-demo:
+	@bash .ci/setup $(or $(FLAVOUR),mariadb)
+
+demo: setup-demo build ## break a real primary and watch a replica take over (FLAVOUR=mariadb|mysql FAULT=kill|freeze|refuse|drop)
 	./failwise demo $(if $(FLAVOUR),--flavour $(FLAVOUR)) $(if $(FAULT),--fault $(FAULT)) $(DEMO_FLAGS)
 
 test: setup ## run every test, on real servers where they are there
