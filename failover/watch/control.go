@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"failwise/failover/lock"
@@ -84,35 +85,38 @@ func (w *Watcher) serveLease(ctx context.Context, lease lock.Lease) {
 	_ = os.Chmod(path, 0o600)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+	// The last answer tells how an operation ended: it is not cut off.
+	var answers sync.WaitGroup
+	defer answers.Wait()
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go w.answer(ctx, c)
+		answers.Go(func() { w.answer(ctx, c) })
 	}
 }
 
+// controlLimit bounds the wait for a command: to send its question, and to take
+// each line of the answer.
+const controlLimit = 5 * time.Second
+
 func (w *Watcher) answer(ctx context.Context, c net.Conn) {
 	defer func() { _ = c.Close() }()
-	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(controlLimit))
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
 	var q call
 	if err := json.NewDecoder(bufio.NewReader(c)).Decode(&q); err != nil {
 		return
 	}
 	out := json.NewEncoder(c)
+	say := func(l line) error {
+		_ = c.SetWriteDeadline(time.Now().Add(controlLimit))
+		return out.Encode(l)
+	}
 	if q.Request == nil {
-		s, err := w.Snapshot(ctx)
-		if err != nil {
-			_ = out.Encode(line{Error: err.Error(), Done: true})
-			return
-		}
-		raw, err := json.Marshal(s)
-		if err != nil {
-			_ = out.Encode(line{Error: err.Error(), Done: true})
-			return
-		}
-		_ = out.Encode(line{Status: raw, Done: true})
+		_ = say(w.statusLine(ctx))
 		return
 	}
 	steps := make(chan promote.Progress, 256)
@@ -128,20 +132,34 @@ func (w *Watcher) answer(ctx context.Context, c net.Conn) {
 	for {
 		select {
 		case p := <-steps:
-			_ = out.Encode(line{Step: &p})
+			if say(line{Step: &p}) != nil {
+				return // nobody listens; the operation goes on
+			}
 		case a := <-ended:
 			for len(steps) > 0 {
 				p := <-steps
-				_ = out.Encode(line{Step: &p})
+				_ = say(line{Step: &p})
 			}
 			last := line{Result: &a.Result, Done: true, Took: a.Result.Took, Blocked: a.Result.WritesBlocked, First: a.Result.FirstWrite}
 			if a.Err != nil {
 				last.Error = a.Err.Error()
 			}
-			_ = out.Encode(last)
+			_ = say(last)
 			return
 		}
 	}
+}
+
+func (w *Watcher) statusLine(ctx context.Context) line {
+	s, err := w.Snapshot(ctx)
+	if err != nil {
+		return line{Error: err.Error(), Done: true}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return line{Error: err.Error(), Done: true}
+	}
+	return line{Status: raw, Done: true}
 }
 
 // Status asks the watcher on this host that works in dir for its snapshot.

@@ -18,6 +18,8 @@ import (
 type operation struct {
 	what string
 	old  string
+	// reason is the user's, of an operation that was asked for.
+	reason string
 	// decided: the engine decided it, so that its end is the engine's fact.
 	decided   bool
 	began     time.Time
@@ -97,6 +99,9 @@ func (w *Watcher) failOver(ctx context.Context, ev failover.Event) {
 	op := &operation{}
 	if ev.Forced && w.forced != nil {
 		op, w.forced = w.forced, nil
+		if op.reason != "" {
+			req.Reason += "; " + op.reason
+		}
 	}
 	op.what, op.old, op.decided = "failover of "+ev.Node, ev.Node, true
 	w.operate(ctx, op, func(ctx context.Context, env promote.Env) (promote.Result, error) {
@@ -178,7 +183,9 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	for _, warning := range result.Warnings {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)
 	}
-	w.left = map[string]string{}
+	if result.Opened && op.recovers == "" {
+		w.left = map[string]string{}
+	}
 	for _, n := range result.Unpointed() {
 		w.left[n.Node] = n.Error
 	}

@@ -41,10 +41,15 @@ func (w *Watcher) Request(ctx context.Context, r Request, progress func(promote.
 	select {
 	case a := <-done:
 		return a
-	case <-w.done:
-		return Answer{Err: ErrStopped}
 	case <-ctx.Done():
 		return Answer{Err: ctx.Err()}
+	case <-w.done:
+	}
+	select {
+	case a := <-done: // the operation was the last thing the loop did
+		return a
+	default:
+		return Answer{Err: ErrStopped}
 	}
 }
 
@@ -54,6 +59,12 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 	switch {
 	case w.running != nil:
 		refuse(fmt.Errorf("%w: %s", ErrBusy, w.running.what))
+		return
+	case w.forced != nil:
+		refuse(fmt.Errorf("%w: a failover that was asked for is being decided", ErrBusy))
+		return
+	case w.stopped:
+		refuse(ErrStopped)
 		return
 	case w.cfg.DryRun:
 		refuse(errors.New("the watcher is a dry run: it promotes nothing"))
@@ -72,7 +83,7 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 	if r.By != "" {
 		reason = fmt.Sprintf("asked for by %s: %s", r.By, reason)
 	}
-	op := &operation{old: w.known.roles, reply: reply, watch: progress}
+	op := &operation{old: w.known.roles, reason: reason, reply: reply, watch: progress}
 	switch r.Operation {
 	case "failover":
 		w.forced = op

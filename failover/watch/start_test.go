@@ -34,11 +34,7 @@ func mute(t *testing.T, accepted func()) check.Server {
 			}
 		}
 	}()
-	a, err := check.ParseAddress(l.Addr().String(), 3306)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return check.Server{Name: "db1", Address: a, User: "monitor", Secret: check.NewSecret("x")}
+	return serverAt(t, l)
 }
 
 // muteConfig watches one server that says nothing.
@@ -69,4 +65,24 @@ func TestStopWhileTheClusterIsStillSilentEndsTheWatcher(t *testing.T) {
 		done()
 		cancel()
 	}
+}
+
+// refusing is a server that is not there.
+func refusing(t *testing.T) check.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return serverAt(t, l)
+}
+
+func serverAt(t *testing.T, l net.Listener) check.Server {
+	t.Helper()
+	a, err := check.ParseAddress(l.Addr().String(), 3306)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Server{Name: "db1", Address: a, User: "monitor", Secret: check.NewSecret("x")}
 }
