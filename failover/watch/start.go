@@ -201,7 +201,7 @@ func (w *Watcher) watchPrimary(ctx context.Context) {
 
 // resume finishes what a watcher that died has left unfinished.
 func (w *Watcher) resume(ctx context.Context, found []journal.OperationLog) {
-	if len(found) == 0 || w.running != nil {
+	if len(found) == 0 || w.running != nil || w.stopped {
 		return
 	}
 	last := found[len(found)-1]

@@ -22,7 +22,10 @@ type kept struct {
 	// busy: a write is under way. again: something changed meanwhile.
 	busy, again bool
 	// stalled was reported and has not ended.
-	stalled   bool
+	stalled bool
+	// unwritten: the last write failed. failedOver: a failover is to be written.
+	unwritten, failedOver bool
+
 	engine    failover.State
 	topology  topology.Memory
 	topologyS time.Time
@@ -115,6 +118,7 @@ func (w *Watcher) polls(ctx context.Context) {
 			w.pollRules()
 			w.pollLock(ctx)
 			w.refillLate()
+			w.writeAgain()
 		})
 	}
 }
@@ -153,16 +157,17 @@ func (w *Watcher) takeRules(r reading, ok bool) {
 func (w *Watcher) pollState(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, diskLimit)
 	defer cancel()
-	var version journal.Version
-	if !w.ask(ctx, func() { version = w.kept.version }) {
+	var known journal.Version
+	if !w.ask(ctx, func() { known = w.kept.version }) {
 		return
 	}
-	changed, err := w.state.Changed(limit, version)
+	changed, err := w.state.Changed(limit, known)
 	if err == nil && !changed {
 		w.send(func() { w.kept.stalled = false })
 		return
 	}
 	var s journal.State
+	var version journal.Version
 	if err == nil {
 		s, version, err = w.state.Load(limit)
 	}
@@ -171,8 +176,17 @@ func (w *Watcher) pollState(ctx context.Context) {
 			w.stateTrouble(err)
 			return
 		}
-		w.takeState(s, version)
+		w.takeLook(known, s, version)
 	})
+}
+
+// takeLook takes in what a look at the file found that began when known was the
+// latest version. One that a write of our own may have overtaken says nothing: it
+// would take back what was just written. The next look sees what is there.
+func (w *Watcher) takeLook(known journal.Version, s journal.State, version journal.Version) {
+	if !w.kept.busy && w.kept.version == known {
+		w.takeState(s, version)
+	}
 }
 
 // ask runs f on the loop and waits for it.
@@ -184,9 +198,13 @@ func (w *Watcher) ask(ctx context.Context, f func()) bool {
 	select {
 	case <-done:
 		return true
-	case <-w.done:
-		return false
 	case <-ctx.Done():
+	case <-w.done:
+	}
+	select {
+	case <-done: // at the last moment
+		return true
+	default:
 		return false
 	}
 }
@@ -264,9 +282,9 @@ func (w *Watcher) persist(ctx context.Context) {
 		k.again = true
 		return
 	}
-	failedOver := next.LastFailoverAge != nil && (k.engine.LastFailoverAge == nil || *next.LastFailoverAge < *k.engine.LastFailoverAge)
+	k.failedOver = k.failedOver || next.LastFailoverAge != nil && (k.engine.LastFailoverAge == nil || *next.LastFailoverAge < *k.engine.LastFailoverAge)
 	k.engine, k.topology, k.topologyS, k.busy = next, w.memory, time.Now(), true
-	w.write(ctx, next, failedOver)
+	w.write(ctx, next, k.failedOver)
 }
 
 // rememberEvery is how often the primary's progress is written down while nothing
@@ -311,19 +329,29 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 		written, version, err := w.state.Update(limit, change)
 		w.send(func() {
 			k := &w.kept
-			k.busy = false
+			k.busy, k.unwritten = false, err != nil
 			if err != nil {
 				w.stateTrouble(err)
 			} else {
-				k.stalled = false
+				k.stalled, k.failedOver = false, false
 				w.takeState(written, version)
 			}
 			if k.again {
 				k.again = false
-				k.engine.QuotaUsed = -1 // makes the next look differ
+				k.differ()
 			}
 		})
 	})
+}
+
+// differ has the next look find something to write.
+func (k *kept) differ() { k.engine.QuotaUsed = -1 }
+
+// writeAgain tries once more what could not be written.
+func (w *Watcher) writeAgain() {
+	if w.kept.unwritten && !w.stopped {
+		w.kept.differ()
+	}
 }
 
 // askLock finds out anew, beside the loop, whether this watcher may act.
@@ -337,12 +365,16 @@ func (w *Watcher) askLock(ctx context.Context) {
 		limit, cancel := context.WithTimeout(ctx, diskLimit)
 		defer cancel()
 		err := lease.Check(limit)
-		w.send(func() { w.tell(failover.CoordinatorIs(err == nil)) })
+		w.send(func() {
+			if w.lease == lease {
+				w.tell(failover.CoordinatorIs(err == nil))
+			}
+		})
 	})
 }
 
-// pollLock competes for the lock while another watcher holds it, and notices when
-// it is lost.
+// pollLock competes for the lock while another watcher holds it, notices when it
+// is lost, and asks anew where it could not be asked.
 func (w *Watcher) pollLock(ctx context.Context) {
 	if w.cfg.DryRun {
 		return
@@ -354,6 +386,9 @@ func (w *Watcher) pollLock(ctx context.Context) {
 			w.tell(failover.CoordinatorIs(false))
 			w.note(slog.LevelError, "", "the lock is lost: observing only")
 		default:
+			if !w.engine.Snapshot(w.now).Coordinator {
+				w.askLock(ctx)
+			}
 		}
 		return
 	}
@@ -370,8 +405,11 @@ func (w *Watcher) pollLock(ctx context.Context) {
 		if err == nil {
 			unfinished, unread = journal.Unfinished(limit, w.dir)
 		}
-		if !w.send(func() { w.takeLock(ctx, lease, err, unfinished, unread) }) && lease != nil {
-			_ = lease.Release(context.WithoutCancel(ctx))
+		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished, unread) })
+		if !taken && lease != nil {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
+			defer cancel()
+			_ = lease.Release(last)
 		}
 	})
 }
