@@ -34,7 +34,7 @@ func (w *Watcher) start(ctx context.Context) error {
 			return fmt.Errorf("state directory %s: last healthy topology: %w", w.cfg.Dir, err)
 		}
 	}
-	first, ok := w.statemap.load()
+	first, ok := w.statemap.loadWithin(limit)
 	if first.err != nil {
 		return first.err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"failwise/failover"
 	"failwise/failover/journal"
-	"failwise/failover/lock"
 	"failwise/failover/topology"
 )
 
@@ -105,6 +104,7 @@ func policyDetail(p journal.PolicyState) string {
 // polls looks each second at what others may have changed: rule file, state file
 // and lock.
 func (w *Watcher) polls(ctx context.Context) {
+	w.beside(func() { w.readRules(ctx) })
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -115,42 +115,11 @@ func (w *Watcher) polls(ctx context.Context) {
 		}
 		w.pollState(ctx)
 		w.send(func() {
-			w.pollRules()
 			w.pollLock(ctx)
 			w.refillLate()
 			w.writeAgain()
 		})
 	}
-}
-
-// Reload reads the rule file again at once.
-func (w *Watcher) Reload() { w.send(func() { w.takeRules(w.statemap.load()) }) }
-
-func (w *Watcher) pollRules() { w.takeRules(w.statemap.poll()) }
-
-// takeRules puts new rules in force; a file that was rejected changes nothing.
-func (w *Watcher) takeRules(r reading, ok bool) {
-	if !ok {
-		return
-	}
-	for _, p := range r.warnings {
-		w.note(slog.LevelWarn, "", "statemap: %s", p.Error())
-	}
-	if r.err != nil {
-		w.note(slog.LevelError, "", "statemap rejected, the rules before it stay in force: %v", r.err)
-		return
-	}
-	w.rules = r.rules
-	w.tell(failover.RulesAre(r.rules))
-	text := "statemap read again: no rule has changed"
-	for i, c := range r.changes {
-		if i == 0 {
-			text = "rules have changed:"
-		}
-		text += "\n  " + c.String()
-	}
-	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Rules, Message: text, Data: journal.Data(r.changes)})
-	w.notice(Notice{Kind: "rules", Text: text})
 }
 
 // pollState takes in a state file that somebody else has changed.
@@ -352,90 +321,4 @@ func (w *Watcher) writeAgain() {
 	if w.kept.unwritten && !w.stopped {
 		w.kept.differ()
 	}
-}
-
-// askLock finds out anew, beside the loop, whether this watcher may act.
-func (w *Watcher) askLock(ctx context.Context) {
-	lease := w.lease
-	if w.cfg.DryRun || lease == nil {
-		w.tell(failover.CoordinatorIs(w.cfg.DryRun))
-		return
-	}
-	w.beside(func() {
-		limit, cancel := context.WithTimeout(ctx, diskLimit)
-		defer cancel()
-		err := lease.Check(limit)
-		w.send(func() {
-			if w.lease == lease {
-				w.tell(failover.CoordinatorIs(err == nil))
-			}
-		})
-	})
-}
-
-// pollLock competes for the lock while another watcher holds it, notices when it
-// is lost, and asks anew where it could not be asked.
-func (w *Watcher) pollLock(ctx context.Context) {
-	if w.cfg.DryRun {
-		return
-	}
-	if w.lease != nil {
-		select {
-		case <-w.lease.Lost():
-			w.lease = nil
-			w.tell(failover.CoordinatorIs(false))
-			w.note(slog.LevelError, "", "the lock is lost: observing only")
-		default:
-			if !w.engine.Snapshot(w.now).Coordinator {
-				w.askLock(ctx)
-			}
-		}
-		return
-	}
-	if w.acquiring {
-		return
-	}
-	w.acquiring = true
-	w.beside(func() {
-		limit, cancel := context.WithTimeout(ctx, diskLimit)
-		defer cancel()
-		lease, err := w.cfg.Locker.Acquire(limit)
-		var unfinished []journal.OperationLog
-		var unread error
-		if err == nil {
-			unfinished, unread = journal.Unfinished(limit, w.dir)
-		}
-		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished, unread) })
-		if !taken && lease != nil {
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
-			defer cancel()
-			_ = lease.Release(last)
-		}
-	})
-}
-
-// takeLock takes in the answer of the lock.
-func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unfinished []journal.OperationLog, unread error) {
-	w.acquiring = false
-	if err != nil {
-		if text := err.Error(); text != w.lockNote {
-			w.lockNote = text
-			w.note(slog.LevelWarn, "", "observing: %s", text)
-		}
-		return
-	}
-	w.lease = lease
-	select {
-	case w.leased <- lease:
-	default:
-	}
-	if w.lockNote != "" {
-		w.note(slog.LevelInfo, "", "holds the lock now: acting")
-	}
-	w.lockNote = ""
-	if unread != nil {
-		w.note(slog.LevelError, "", "promotion logs: %v", unread)
-	}
-	w.resume(ctx, unfinished)
-	w.tell(failover.CoordinatorIs(true))
 }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,6 +66,26 @@ func (s *statemap) load() (reading, bool) {
 		return reading{rules: s.now, warnings: warnings, err: err}, true
 	}
 	return s.take(source, next, warnings)
+}
+
+// loadWithin is load for who waits for the disk no longer than ctx; after its error
+// s is of no use.
+func (s *statemap) loadWithin(ctx context.Context) (reading, bool) {
+	type look struct {
+		reading
+		fresh bool
+	}
+	done := make(chan look, 1)
+	go func() {
+		r, fresh := s.load()
+		done <- look{r, fresh}
+	}()
+	select {
+	case l := <-done:
+		return l.reading, l.fresh
+	case <-ctx.Done():
+		return reading{err: fmt.Errorf("read statemap %s: %w", s.path, ctx.Err())}, false
+	}
 }
 
 func (s *statemap) take(source []byte, next *rules.Map, warnings []rules.Problem) (reading, bool) {

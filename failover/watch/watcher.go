@@ -53,26 +53,25 @@ type Watcher struct {
 	inbox chan input
 
 	// What follows belongs to the loop.
-	engine   *failover.Engine
-	rules    *rules.Map
-	statemap *statemap
-	members  []*member
-	topo     topology.Topology
-	choice   topology.Choice
-	memory   topology.Memory
-	seen     seen
-	known    known
-	now      time.Duration
-	events   []failover.Event
-	running  *operation
-	forced   *operation // a failover that a user asked for and the engine has not answered
-	round    *roundRecord
-	fencing  map[string]bool
-	left     map[string]string // nodes that do not follow the primary yet, and why
-	ended    Ended
-	stop     context.CancelFunc
-	decided  map[string]Decision
-	kept     kept
+	engine  *failover.Engine
+	rules   *rules.Map
+	members []*member
+	topo    topology.Topology
+	choice  topology.Choice
+	memory  topology.Memory
+	seen    seen
+	known   known
+	now     time.Duration
+	events  []failover.Event
+	running *operation
+	forced  *operation // a failover that a user asked for and the engine has not answered
+	round   *roundRecord
+	fencing map[string]bool
+	left    map[string]string // nodes that do not follow the primary yet, and why
+	ended   Ended
+	stop    context.CancelFunc
+	decided map[string]Decision
+	kept    kept
 	// lastOld is the old primary of the last failover.
 	lastOld   string
 	lockNote  string
@@ -81,12 +80,14 @@ type Watcher struct {
 	judgedAt  time.Duration // when the engine last judged
 	ticked    int64         // the tick of the last record of what is waited for
 
+	statemap *statemap // belongs to start, then to readRules
 	journal  *journal.Journal
 	dir      *journal.Dir
 	state    *journal.StateFile
 	reader   *topology.Reader
 	lease    lock.Lease
 	surveyed chan struct{}   // triggers a survey
+	reload   chan struct{}   // has the rule file read
 	leased   chan lock.Lease // a lease that was just got
 	besides  sync.WaitGroup
 	done     chan struct{} // closed when the loop has ended
@@ -114,7 +115,7 @@ func New(cfg Config) (*Watcher, error) {
 		return nil, err
 	}
 	w := &Watcher{
-		cfg: cfg, began: time.Now(), inbox: make(chan input, inboxSize), surveyed: make(chan struct{}, 1), done: make(chan struct{}),
+		cfg: cfg, began: time.Now(), inbox: make(chan input, inboxSize), surveyed: make(chan struct{}, 1), reload: make(chan struct{}, 1), done: make(chan struct{}),
 		leased:  make(chan lock.Lease, 1),
 		fencing: map[string]bool{}, left: map[string]string{}, decided: map[string]Decision{},
 	}

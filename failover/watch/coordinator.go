@@ -1,0 +1,96 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+
+	"failwise/failover"
+	"failwise/failover/journal"
+	"failwise/failover/lock"
+)
+
+// askLock finds out anew, beside the loop, whether this watcher may act.
+func (w *Watcher) askLock(ctx context.Context) {
+	lease := w.lease
+	if w.cfg.DryRun || lease == nil {
+		w.tell(failover.CoordinatorIs(w.cfg.DryRun))
+		return
+	}
+	w.beside(func() {
+		limit, cancel := context.WithTimeout(ctx, diskLimit)
+		defer cancel()
+		err := lease.Check(limit)
+		w.send(func() {
+			if w.lease == lease {
+				w.tell(failover.CoordinatorIs(err == nil))
+			}
+		})
+	})
+}
+
+// pollLock competes for the lock while another watcher holds it, notices when it
+// is lost, and asks anew where it could not be asked.
+func (w *Watcher) pollLock(ctx context.Context) {
+	if w.cfg.DryRun {
+		return
+	}
+	if w.lease != nil {
+		select {
+		case <-w.lease.Lost():
+			w.lease = nil
+			w.tell(failover.CoordinatorIs(false))
+			w.note(slog.LevelError, "", "the lock is lost: observing only")
+		default:
+			if !w.engine.Snapshot(w.now).Coordinator {
+				w.askLock(ctx)
+			}
+		}
+		return
+	}
+	if w.acquiring {
+		return
+	}
+	w.acquiring = true
+	w.beside(func() {
+		limit, cancel := context.WithTimeout(ctx, diskLimit)
+		defer cancel()
+		lease, err := w.cfg.Locker.Acquire(limit)
+		var unfinished []journal.OperationLog
+		var unread error
+		if err == nil {
+			unfinished, unread = journal.Unfinished(limit, w.dir)
+		}
+		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished, unread) })
+		if !taken && lease != nil {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
+			defer cancel()
+			_ = lease.Release(last)
+		}
+	})
+}
+
+// takeLock takes in the answer of the lock.
+func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unfinished []journal.OperationLog, unread error) {
+	w.acquiring = false
+	if err != nil {
+		if text := err.Error(); text != w.lockNote {
+			w.lockNote = text
+			w.note(slog.LevelWarn, "", "observing: %s", text)
+		}
+		return
+	}
+	w.lease = lease
+	select {
+	case w.leased <- lease:
+	default:
+	}
+	if w.lockNote != "" {
+		w.note(slog.LevelInfo, "", "holds the lock now: acting")
+	}
+	w.lockNote = ""
+	if unread != nil {
+		w.note(slog.LevelError, "", "promotion logs: %v", unread)
+	}
+	w.resume(ctx, unfinished)
+	w.tell(failover.CoordinatorIs(true))
+}
