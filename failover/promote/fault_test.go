@@ -127,7 +127,7 @@ func TestLivingPrimaryIsFencedBeforeAnotherOpens(t *testing.T) {
 		for _, semi := range []bool{true, false} {
 			t.Run(fmt.Sprintf("semi-sync %v", semi), func(t *testing.T) {
 				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: semi})
-				work := startLoad(t, l)
+				work := startLoad(t, l, 4)
 				sampler := l.StartSampler(bounded(t))
 				time.Sleep(500 * time.Millisecond)
 				l.look()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (f fenceRecord) over(earlier fenceRecord) fenceRecord {
 func (r *run) fenceNode(ctx context.Context, n *Node) fenceRecord {
 	first, second, done := n.fencers()
 	defer done()
-	return fence(ctx, first, second, r.env.Fence)
+	return fence(ctx, first, second, n, r.env.Fence)
 }
 
 // fencers are two sessions for a fence, those that are free first: one that hangs in
@@ -153,6 +154,15 @@ func (n *Node) fencers() (first, second *mysql.Session, done func()) {
 	}
 }
 
+// ours are the sessions that a fence of the node leaves alone.
+func (n *Node) ours(more ...*mysql.Session) []*mysql.Session {
+	list := append(more, n.Session)
+	if n.Second != nil {
+		list = append(list, n.Second)
+	}
+	return list
+}
+
 // second is the node's second session, and what to do when it is not needed any more.
 func (n *Node) second() (*mysql.Session, func()) {
 	if n.Second != nil {
@@ -164,7 +174,7 @@ func (n *Node) second() (*mysql.Session, func()) {
 
 // fence works within limit. first is left alone when its statement is pending:
 // the statement may still take effect, and its session must stay open for that.
-func fence(ctx context.Context, first, second *mysql.Session, limit time.Duration) (record fenceRecord) {
+func fence(ctx context.Context, first, second *mysql.Session, n *Node, limit time.Duration) (record fenceRecord) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	flags := make(chan error, 1)
@@ -208,7 +218,7 @@ func fence(ctx context.Context, first, second *mysql.Session, limit time.Duratio
 		}
 	}
 	awaitSent(ctx, first, second)
-	setErr, killErr := endClients(ctx, first, second, version.Flavour, set, &record)
+	setErr, killErr := endClients(ctx, second, n.ours(first, second), version.Flavour, set, &record)
 	now, err := second.ReadFlags(ctx)
 	switch {
 	case err != nil:
@@ -231,18 +241,18 @@ func fence(ctx context.Context, first, second *mysql.Session, limit time.Duratio
 
 // endClients ends the clients' sessions again and again until read_only is set
 // or the time is over. It gives the setting's own result.
-func endClients(ctx context.Context, first, second *mysql.Session, flavour mysql.Flavour, set <-chan error, record *fenceRecord) (setErr, killErr error) {
+func endClients(ctx context.Context, second *mysql.Session, ours []*mysql.Session, flavour mysql.Flavour, set <-chan error, record *fenceRecord) (setErr, killErr error) {
 	begun := time.Now()
 	semiSyncOff := false
 	ticker := time.NewTicker(killAgain)
 	defer ticker.Stop()
 	for {
-		killErr = killAll(ctx, first, second)
+		killErr = killAll(ctx, second, ours)
 		select {
 		case setErr = <-set:
 			// One more round: who logged in before the flag took effect.
 			if setErr == nil {
-				killErr = killAll(ctx, first, second)
+				killErr = killAll(ctx, second, ours)
 			}
 			return setErr, killErr
 		case <-ticker.C:
@@ -264,7 +274,7 @@ const ackWait = "Waiting for semi-sync ACK from slave"
 // last. With the wait point AFTER_SYNC one session of MariaDB waits on behalf of
 // its whole commit group: were it ended first, the others of the group would tell
 // their clients success, with their rows on no replica.
-func killAll(ctx context.Context, first, second *mysql.Session) error {
+func killAll(ctx context.Context, second *mysql.Session, ours []*mysql.Session) error {
 	list, err := second.Processes(ctx)
 	if err != nil {
 		return err
@@ -272,7 +282,8 @@ func killAll(ctx context.Context, first, second *mysql.Session) error {
 	var errs []error
 	for _, waiting := range []bool{false, true} {
 		for _, p := range list {
-			if !p.Client() || p.ID == first.ConnectionID() || p.ID == second.ConnectionID() || (p.State == ackWait) != waiting {
+			own := slices.ContainsFunc(ours, func(s *mysql.Session) bool { return s.ConnectionID() == p.ID })
+			if !p.Client() || own || (p.State == ackWait) != waiting {
 				continue
 			}
 			if err := second.Kill(ctx, p.ID); err != nil {

@@ -28,7 +28,7 @@ func FenceReturned(ctx context.Context, env Env, node, primary string) (FenceSta
 	if err := notThePrimary(ctx, second, primary, settings.Fence); err != nil {
 		return FenceUntried, "", fmt.Errorf("fence %s: %w", node, err)
 	}
-	record := fence(ctx, first, second, settings.Fence)
+	record := fence(ctx, first, second, n, settings.Fence)
 	if record.State != FenceProved {
 		return record.State, record.Why, fmt.Errorf("fence %s: %w: %s", node, ErrNotFenced, record.Why)
 	}

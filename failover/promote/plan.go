@@ -39,6 +39,15 @@ func (p *Plan) Step(name StepName) *Step {
 	return nil
 }
 
+// MarshalJSON writes a list without elements as such.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	type plain Plan
+	if p.Steps == nil {
+		p.Steps = []Step{}
+	}
+	return json.Marshal(plain(p))
+}
+
 // MarshalJSON writes the limits of the steps in seconds.
 func (s Step) MarshalJSON() ([]byte, error) {
 	type plain Step

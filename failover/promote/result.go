@@ -1,9 +1,12 @@
 package promote
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"failwise/failover"
 )
 
 // Progress is one line of a running plan, for a display and the journal.
@@ -19,6 +22,15 @@ type Progress struct {
 	Result string `json:"result,omitempty"`
 	Err    error  `json:"-"`
 	Error  string `json:"error,omitempty"`
+}
+
+// MarshalJSON writes the time with milliseconds.
+func (p Progress) MarshalJSON() ([]byte, error) {
+	type plain Progress
+	return json.Marshal(struct {
+		Time string `json:"time"`
+		plain
+	}{failover.Stamp(p.Time), plain(p)})
 }
 
 // StepState is where a step stands.
@@ -155,6 +167,15 @@ type Result struct {
 	// FirstWrite is the time from the start to the first committed write.
 	FirstWrite time.Duration `json:"-"`
 	Took       time.Duration `json:"-"`
+}
+
+// MarshalJSON writes a list without elements as such.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	if r.Durations == nil {
+		r.Durations = []StepDuration{}
+	}
+	return json.Marshal(plain(r))
 }
 
 // StepDuration is how long one step took.

@@ -1,6 +1,7 @@
 package promote_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -10,16 +11,17 @@ import (
 	"failwise/failover/sandbox"
 )
 
-// load is several writers, 500 rows a second and more in all.
+// load is several writers; four make 500 rows a second and more on a machine that
+// is not busy with other things.
 type load struct {
 	writers []*sandbox.Writer
 	begun   time.Time
 }
 
-func startLoad(t *testing.T, l *lab) *load {
+func startLoad(t *testing.T, l *lab, writers int) *load {
 	t.Helper()
 	w := &load{begun: time.Now()}
-	for range 4 {
+	for range writers {
 		w.writers = append(w.writers, l.StartWriter(bounded(t), sandbox.WriterOptions{Pause: time.Millisecond}))
 	}
 	return w
@@ -49,7 +51,14 @@ func TestSwitchUnderLoadLosesNothing(t *testing.T) {
 // every acknowledged row is there.
 func switchUnderLoad(t *testing.T, o sandbox.Options, times int) {
 	l := newLab(t, o)
-	work := startLoad(t, l)
+	// A busy machine lets replicas fall behind; that is not what is tried here.
+	l.settings.MaxLag = time.Minute
+	writers := 4
+	if !o.SemiSync {
+		// Nothing slows these down to what a replica can apply on a busy machine.
+		writers = 1
+	}
+	work := startLoad(t, l, writers)
 	sampler := l.StartSampler(bounded(t))
 	time.Sleep(time.Second)
 	primary, other := l.Node(0), l.Node(2)
@@ -101,8 +110,16 @@ func TestSwitchTakesItselfBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if _, err := conn.ExecContext(bounded(t), "LOCK TABLES app.ledger READ"); err != nil {
-			t.Fatal(err)
+		hold := func() {
+			if _, err := conn.ExecContext(context.Background(), "LOCK TABLES app.ledger READ"); err != nil {
+				t.Error(err)
+			}
+			awaitAck(t, writer, time.Now())
+		}
+		l.onStep = func(p promote.Progress) {
+			if p.Step == promote.Block && p.State == promote.StepBegun {
+				hold()
+			}
 		}
 		result, err := promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: "db1", To: "db3"})
 		if _, unlock := conn.ExecContext(bounded(t), "UNLOCK TABLES"); unlock != nil {
@@ -116,6 +133,21 @@ func TestSwitchTakesItselfBack(t *testing.T) {
 			t.Errorf("the error does not name the step: %v", err)
 		}
 		awaitAck(t, writer, time.Now())
+
+		// Behind from the start: refused before a single write is held up.
+		l.onStep = nil
+		if err := l.AwaitSync(bounded(t), l.Node(0)); err != nil {
+			t.Fatal(err)
+		}
+		l.settings.MaxLag = time.Second
+		hold()
+		result, err = promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: "db1", To: "db3"})
+		if _, unlock := conn.ExecContext(bounded(t), "UNLOCK TABLES"); unlock != nil {
+			t.Fatal(unlock)
+		}
+		if !errors.Is(err, promote.ErrPreflight) || result.WritesBlocked > 0 || len(result.Undone) > 0 {
+			t.Fatalf("error %v, result %+v", err, result)
+		}
 		if err := writer.Stop(); err != nil {
 			t.Fatal(err)
 		}
