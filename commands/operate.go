@@ -77,7 +77,7 @@ func ignorable() []string {
 	var names []string
 	for _, r := range []failover.Reason{
 		failover.LatestNotFatal, failover.InMaintenance, failover.Confirming, failover.ReplicaSeesPrimary, failover.RouteSeesPrimary,
-		failover.Isolated, failover.AgeLimit, failover.NoCandidate, failover.Durability,
+		failover.Isolated, failover.AgeLimit, failover.Durability,
 	} {
 		names = append(names, r.String())
 	}

@@ -3,6 +3,7 @@ package failover
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"failwise/rules"
 )
@@ -125,7 +126,7 @@ func (e *Engine) ageLimit(*node) verdict {
 	if e.lastFailover == never || e.now-e.lastFailover >= e.timings.AgeLimit {
 		return verdict{}
 	}
-	return verdict{reason: AgeLimit, detail: fmt.Sprintf("until %s", e.lastFailover+e.timings.AgeLimit)}
+	return verdict{reason: AgeLimit, detail: fmt.Sprintf("the last one was %s before, the limit is %s", (e.now - e.lastFailover).Round(time.Second), e.timings.AgeLimit)}
 }
 
 // candidate holds when no replica may be promoted.

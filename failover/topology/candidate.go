@@ -96,7 +96,7 @@ var candidateRules = []candidateRule{
 	{"delayed", func(c contest, n Node) string {
 		ch, _ := n.Channel(c.old)
 		return when(ch.Delay > 0, fmt.Sprintf("it applies %s late on purpose", ch.Delay))
-	}, "choose another node, or set its SOURCE_DELAY to 0"},
+	}, "choose another node, or set its delay to 0, on MariaDB only once it has applied all that it received"},
 	{"filtered", func(c contest, n Node) string {
 		ch, _ := n.Channel(c.old)
 		return when(len(ch.Filters) > 0, "it does not replicate everything: "+strings.Join(ch.Filters, ", "))
