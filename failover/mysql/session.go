@@ -45,6 +45,7 @@ type connection struct {
 type statement struct {
 	op     string
 	sent   time.Time
+	reads  bool               // changes nothing
 	cancel context.CancelFunc // ends the connection, not the statement
 	done   chan struct{}      // closed when answered
 	rows   []row
@@ -135,6 +136,18 @@ func (s *Session) Close() error {
 	c := s.conn
 	s.conn = nil
 	return c.raw.Close()
+}
+
+// Renew gives up a connection that waits for the answer of a statement that only
+// reads, so that the next one gets a new connection: after an outage of the network
+// the kernel may take minutes to send again what was lost. A statement that changes
+// something is left alone, since it may still take effect.
+func (s *Session) Renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pending; p != nil && p.reads {
+		p.cancel()
+	}
 }
 
 // peek is the connection without its turn: for facts that were read at login.

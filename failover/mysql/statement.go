@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -132,7 +133,7 @@ func (s *Session) runWith(ctx context.Context, op, secret string, spell func(*co
 // with the connection.
 func (s *Session) send(c *connection, op, sql string) (*statement, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &statement{op: op, sent: time.Now(), cancel: cancel, done: make(chan struct{})}
+	p := &statement{op: op, sent: time.Now(), reads: reads(sql), cancel: cancel, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -148,6 +149,12 @@ func (s *Session) send(c *connection, op, sql string) (*statement, error) {
 		p.rows, p.err = c.query(ctx, sql)
 	}()
 	return p, nil
+}
+
+// reads tells whether a statement of ours only reads.
+func reads(sql string) bool {
+	verb, _, _ := strings.Cut(sql, " ")
+	return verb == "SELECT" || verb == "SHOW"
 }
 
 // Pending names the statement that the session still waits for, and since when.

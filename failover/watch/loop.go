@@ -115,6 +115,10 @@ func (w *Watcher) observe(m *member, r check.Result) {
 		delete(w.known.fenced, m.Name)
 	}
 	m.outcome = w.worst(m, r)
+	if m.outcome.Alive() && !before.Alive() {
+		w.reader.Session(m.Name).Renew()
+		m.second.Renew()
+	}
 	m.history.add(time.Now(), w.rules.Rule(m.outcome).State)
 	record := journal.Record{Time: time.Now(), Kind: journal.Probe, Node: m.Name, Outcome: m.outcome, Elapsed: r.Elapsed}
 	if m.outcome != before || m.outcome != rules.OK {

@@ -12,6 +12,7 @@ import (
 	"failwise/failover/mysql"
 	"failwise/failover/promote"
 	"failwise/failover/topology"
+	"failwise/rules"
 )
 
 // deepEvery is how often a survey also reads what is purged from binary logs.
@@ -25,6 +26,8 @@ type known struct {
 	// connected is when a replica's IO thread was last seen connected.
 	connected map[string]time.Time
 	lag       map[string]mysql.Fact[time.Duration]
+	// episode is when a node's first alarm since it was last well was raised.
+	episode map[string]time.Time
 	// fenced are old primaries that were set read-only since they were last down.
 	fenced map[string]bool
 }
@@ -85,6 +88,22 @@ func (w *Watcher) take(ctx context.Context, readings []topology.Reading) {
 	w.report()
 	w.mend(ctx)
 	w.watchPrimary(ctx)
+	w.keepSecond(ctx)
+}
+
+// keepSecond keeps the primary's second session connected while it is well: once
+// it hangs nobody can log in any more, and what is sent over an open session takes
+// effect the moment it goes on.
+func (w *Watcher) keepSecond(ctx context.Context) {
+	p := w.primary()
+	if p == nil || p.outcome != rules.OK {
+		return
+	}
+	w.beside(func() {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = p.second.Connect(ctx) // the next survey tries again
+	})
 }
 
 // remember keeps what the primary had while it was well, and when replicas were
@@ -93,7 +112,7 @@ func (w *Watcher) remember() {
 	if p, ok := w.topo.Node(w.topo.Primary); ok && p.Readable() {
 		s := promote.Seen{Progress: p.Status.Progress()}
 		if semi, ok := p.Status.SemiSync.Get(); ok {
-			s.SemiSync = semi.SourceEnabled && semi.SourceActive
+			s.SemiSyncEnabled, s.SemiSync = semi.SourceEnabled, semi.SourceEnabled && semi.SourceActive
 			s.WaitCount = int(semi.WaitCount)
 		}
 		for _, n := range w.topo.Nodes {
@@ -150,7 +169,12 @@ func (w *Watcher) takeRoles() {
 // setPrimary notes who the primary is.
 func (w *Watcher) setPrimary(name string) {
 	w.known.roles = name
-	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Topology, Node: name, Message: name + " is the primary", Data: journal.Data(w.topo)})
+	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Topology, Node: name, Message: name + " is the primary", Data: journal.Data(primaryRecord{name})})
+}
+
+// primaryRecord is a change of the primary in the journal.
+type primaryRecord struct {
+	Primary string `json:"primary"`
 }
 
 // takeEligible judges the candidates and tells the engine what changed.

@@ -1,0 +1,611 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"failwise/check"
+	"failwise/failover"
+	"failwise/failover/journal"
+	"failwise/failover/promote"
+	"failwise/failover/sandbox"
+	"failwise/failover/topology"
+	"failwise/rules"
+)
+
+// Times of a case beside the rules' own.
+const (
+	// matrixSlack is what the bound of a decision is widened by: a test machine may
+	// be busy with other things.
+	matrixSlack = 15 * time.Second
+	// matrixWait bounds what has no bound of its own.
+	matrixWait = 60 * time.Second
+)
+
+// matrixRow is what came of a case.
+type matrixRow struct {
+	flavour   sandbox.Flavour
+	name      string
+	want      string
+	outcome   rules.Outcome
+	decision  string
+	decided   time.Duration // from the fault to the decision; 0 without one
+	bound     time.Duration // what the rules allow for it
+	write     time.Duration // from the fault to the first write on the new primary
+	acked     int
+	lost      int
+	returned  time.Duration // how long a returning old primary was writable
+	afterward string
+	why       string
+	ok        bool
+	skipped   string
+}
+
+// lasting is a test for a cluster that outlives the case it is started in.
+type lasting struct {
+	*testing.T // the case
+
+	parent *testing.T
+}
+
+func (l lasting) Cleanup(f func())                  { l.parent.Cleanup(f) }
+func (l lasting) Context() context.Context          { return l.parent.Context() }
+func (l lasting) Errorf(format string, args ...any) { l.parent.Errorf(format, args...) }
+func (l lasting) Logf(format string, args ...any)   { l.parent.Logf(format, args...) }
+func (l lasting) Failed() bool                      { return l.parent.Failed() }
+
+// bench runs the cases of one flavour. Cases that leave their cluster as it was
+// share one.
+type bench struct {
+	t       *testing.T
+	flavour sandbox.Flavour
+	cluster *sandbox.Cluster
+	loop    bool
+}
+
+// take returns a sound cluster for a case.
+func (b *bench) take(t *testing.T, c matrixCase) *sandbox.Cluster {
+	t.Helper()
+	if b.cluster != nil && b.loop != c.loop {
+		b.drop()
+	}
+	if b.cluster == nil {
+		o := sandbox.Options{Flavour: b.flavour, SemiSync: true, SemiSyncTimeout: 2 * time.Minute}
+		if c.loop {
+			o.LoopBytes = matrixLoop[b.flavour]
+		}
+		b.cluster, b.loop = sandbox.ForTest(lasting{t, b.t}, o), c.loop
+	}
+	return b.cluster
+}
+
+func (b *bench) drop() {
+	if b.cluster == nil {
+		return
+	}
+	if err := b.cluster.Close(); err != nil {
+		b.t.Error(err)
+	}
+	b.cluster = nil
+}
+
+// trial is one case under way.
+type trial struct {
+	*lab
+	matrixCase
+
+	t       *testing.T
+	writer  *sandbox.Writer
+	sampler *sandbox.Sampler
+	row     *matrixRow
+
+	broken  []*sandbox.Active
+	began   time.Time // when the judged fault began
+	healed  time.Time // when the first fault was healed
+	opened  time.Time // when the new primary was opened
+	primary *sandbox.Node
+}
+
+// run breaks a cluster, and judges what the watcher makes of it.
+func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
+	cluster := b.take(t, c)
+	tr := &trial{matrixCase: c, t: t, row: row, primary: cluster.Node(0)}
+	t.Cleanup(func() {
+		row.ok = !t.Failed() && !t.Skipped()
+		if t.Failed() || tr.primary != cluster.Node(0) || c.alone {
+			b.drop()
+		}
+	})
+	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: 5 * time.Millisecond})
+	tr.sampler = cluster.StartSampler(t.Context())
+	t.Cleanup(tr.sampler.Stop)
+	tr.lab = watchLab(t, cluster, func(cfg *Config) { tr.configure(cfg) })
+	for _, n := range cluster.Nodes() {
+		tr.await(matrixWait, "first probe", outcome(n.Name(), rules.OK))
+	}
+	tr.awaitAck(time.Now())
+	tr.breakAll()
+	switch c.want {
+	case actsOn:
+		tr.acts()
+	case maybeActs:
+		tr.mayAct()
+	default:
+		tr.holdsStill()
+	}
+	tr.finish()
+}
+
+func (tr *trial) configure(cfg *Config) {
+	cfg.Profile = tr.profile
+	cfg.Timings = tr.profile.Timings()
+	cfg.Timings.Tick, cfg.Timings.ProbeInterval = time.Second, time.Second
+	cfg.Timings.ProbeBudget = cmp.Or(tr.budget, 2*time.Second)
+	cfg.Probe.Types, cfg.Probe.Query = tr.probes, tr.query
+	if !tr.proxied {
+		return
+	}
+	for i := range cfg.Nodes {
+		address := proxyFrom(tr.t, sandbox.BlockedSource, cfg.Nodes[i].Monitor.Address.String())
+		a, err := check.ParseAddress(address, 3306)
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+		cfg.Nodes[i].Monitor.Address = a
+	}
+}
+
+// breakAll starts the faults, the second one when the first has been seen.
+func (tr *trial) breakAll() {
+	tr.began = time.Now()
+	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.fault, tr.cluster.Node(tr.node)))
+	if tr.then == "" {
+		return
+	}
+	name := tr.cluster.Node(tr.node).Name()
+	switch tr.fault {
+	case "kill", "freeze":
+		tr.await(matrixWait, "failed replica", event(failover.ReplicaFailed))
+	default:
+		tr.awaitFinding(name)
+	}
+	tr.awaitAck(time.Now())
+	tr.began = time.Now()
+	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.then, tr.cluster.Node(0)))
+}
+
+// judgedNode is the name of the node whose outcomes and decisions count.
+func (tr *trial) judgedNode() string { return tr.cluster.Node(tr.judged()).Name() }
+
+// since limits a condition to what came after the judged fault.
+func (tr *trial) since(is func(Notice) bool) func(Notice) bool {
+	return func(n Notice) bool { return !n.Time.Before(tr.began) && is(n) }
+}
+
+// seen waits for an expected outcome.
+func (tr *trial) seen() {
+	tr.t.Helper()
+	if len(tr.outcomes) == 0 {
+		tr.row.outcome = rules.OK
+		return
+	}
+	n := tr.await(tr.slow+matrixWait, fmt.Sprintf("outcome %v", tr.outcomes), tr.since(func(n Notice) bool {
+		return n.Kind == "probe" && n.Node == tr.judgedNode() && slices.Contains(tr.outcomes, n.Outcome)
+	}))
+	tr.row.outcome = n.Outcome
+}
+
+// decide notes a decision and checks that it came in time.
+func (tr *trial) decide(n Notice, o rules.Outcome) {
+	tr.t.Helper()
+	timings := tr.watcher.cfg.Timings
+	tr.row.decided = n.Time.Sub(tr.began)
+	tr.row.bound = timings.Ticks(max(0, tr.profile.Rules().Rule(o).Threshold)) + timings.ProbeInterval + timings.ProbeBudget + time.Second + tr.slow
+	if tr.row.decided > tr.row.bound+matrixSlack {
+		tr.t.Errorf("decided after %s; the rules allow %s", tr.row.decided, tr.row.bound)
+	}
+}
+
+// acts waits for the failover and checks the world before the fault is healed.
+func (tr *trial) acts() {
+	tr.t.Helper()
+	tr.seen()
+	decided := tr.await(tr.slow+matrixWait, "failover", event(failover.FailoverDecided))
+	tr.decide(decided, decided.Outcome)
+	tr.row.outcome = decided.Outcome
+	if !slices.Contains(tr.outcomes, decided.Outcome) {
+		tr.t.Errorf("failed over for %s, want one of %v", decided.Outcome, tr.outcomes)
+	}
+	tr.promotes()
+	if tr.only != "" && tr.primary.Name() != tr.only {
+		tr.t.Errorf("promoted %s, want %s", tr.primary.Name(), tr.only)
+	}
+	tr.overlaps()
+}
+
+// promotes waits for the end of the promotion and the first write after it.
+func (tr *trial) promotes() {
+	tr.t.Helper()
+	promoted := tr.await(2*matrixWait, "promotion", event(failover.Promoted))
+	tr.row.decision = "failover to " + promoted.Node
+	tr.primary = tr.named(promoted.Node)
+	tr.opened = tr.first(func(n Notice) bool {
+		return n.Step != nil && n.Step.Step == promote.Open && n.Step.State == promote.StepDone
+	}).Time
+	tr.row.write = tr.awaitAck(tr.opened).At.Sub(tr.began)
+	for _, n := range tr.cluster.Nodes() {
+		if n == tr.primary || tr.isBroken(n) {
+			continue
+		}
+		tr.complain(matrixWait, func() string { return followsComplaint(tr.t.Context(), n, tr.primary, tr.cluster.Flavour()) })
+	}
+}
+
+// overlaps checks that nobody but the new primary was writable until now.
+func (tr *trial) overlaps() {
+	tr.t.Helper()
+	for _, o := range tr.sampler.Overlaps() {
+		text := fmt.Sprintf("%s and %s were writable at once for %s", o.Nodes[0].Name(), o.Nodes[1].Name(), o.To.Sub(o.From))
+		if tr.cutOff {
+			tr.t.Log(text + ", the old primary out of everybody's reach")
+			continue
+		}
+		tr.t.Error(text)
+	}
+}
+
+// mayAct waits for the end of a fault that may be over before it is seen.
+func (tr *trial) mayAct() {
+	tr.t.Helper()
+	if decided := tr.first(event(failover.FailoverDecided)); decided.Event != nil {
+		tr.row.outcome = decided.Outcome
+		tr.decide(decided, decided.Outcome)
+		tr.promotes()
+		return
+	}
+	tr.row.outcome, tr.row.decision = rules.OK, string(leavesAlone)
+}
+
+// holdsStill waits for the hold, the alert or nothing at all.
+func (tr *trial) holdsStill() {
+	tr.t.Helper()
+	tr.seen()
+	var decided Notice
+	stay := 2 * time.Second
+	tr.row.decision = string(tr.want)
+	switch tr.want {
+	case holdsBack:
+		decided = tr.await(matrixWait, "hold", tr.since(func(n Notice) bool {
+			return n.Event != nil && n.Event.Kind == failover.Held && n.Event.Reason == tr.reason
+		}))
+		tr.row.decision = "hold: " + tr.reason.String()
+	case onlyAlerts:
+		decided = tr.await(matrixWait, "alert", tr.since(event(failover.Alerted)))
+	case failsReplica:
+		decided = tr.await(matrixWait, "failed replica", tr.since(event(failover.ReplicaFailed)))
+	default:
+		// Longer than the longest threshold, if there is anything to count.
+		stay = tr.watcher.cfg.Timings.Ticks(12)
+		if tr.finding != "" {
+			tr.awaitFinding(tr.cluster.Node(tr.node).Name())
+			stay = 3 * time.Second
+		}
+	}
+	if !decided.Time.IsZero() {
+		tr.decide(decided, decided.Outcome)
+	}
+	time.Sleep(stay)
+}
+
+// finish heals everything, brings the old primary back, and checks the invariants.
+func (tr *trial) finish() {
+	tr.t.Helper()
+	ctx := context.WithoutCancel(tr.t.Context())
+	tr.healed = time.Now()
+	for _, active := range slices.Backward(tr.broken) {
+		if err := active.Heal(ctx); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	for _, n := range tr.cluster.Nodes() {
+		tr.await(matrixWait, n.Name()+" online", func(Notice) bool {
+			s, err := tr.watcher.Snapshot(ctx)
+			if err != nil {
+				return false
+			}
+			// A fenced old primary of MySQL is in offline_mode, and says so.
+			o := s.Nodes[n.Index()].Outcome
+			return o == rules.OK || n.Index() == 0 && tr.primary.Index() != 0 && o.Alive()
+		})
+	}
+	old := tr.cluster.Node(0)
+	if tr.primary != old {
+		tr.bringBack(ctx, old)
+	}
+	tr.awaitAck(time.Now())
+	for _, n := range tr.cluster.Nodes() {
+		if n != tr.primary && tr.row.afterward == "" {
+			tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
+		}
+	}
+	tr.noWrongDecision()
+	tr.counts(ctx)
+	tr.ends(ctx)
+	tr.why()
+}
+
+// bringBack waits until the old primary is fenced and makes it a replica again.
+func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
+	tr.t.Helper()
+	tr.complain(matrixWait, func() string {
+		f, err := flagsOf(ctx, old, tr.cluster.Flavour())
+		if err != nil || !f.readOnly {
+			return fmt.Sprintf("the old primary is not fenced: %+v, %v", f, err)
+		}
+		return ""
+	})
+	for _, o := range tr.sampler.Overlaps() {
+		if !o.To.Before(tr.healed) && o.From.After(tr.opened) || tr.want == maybeActs {
+			tr.row.returned = max(tr.row.returned, o.To.Sub(later(o.From, tr.healed)))
+		}
+	}
+	timings := tr.watcher.cfg.Timings
+	if limit := timings.ProbeInterval + timings.ProbeBudget; tr.row.returned > limit+matrixSlack/3 {
+		tr.t.Errorf("the old primary was writable for %s after its return; it must be fenced within a probe interval", tr.row.returned)
+	}
+	answer := tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+	more, err := extra(ctx, old, tr.primary, tr.cluster.Flavour())
+	switch {
+	case err != nil:
+		tr.t.Error(err)
+	case answer.Err == nil:
+		tr.complain(matrixWait, func() string { return followsComplaint(ctx, old, tr.primary, tr.cluster.Flavour()) })
+	case errors.Is(answer.Err, promote.ErrDiverged) && more != "":
+		// A commit that nobody had acknowledged: right to refuse.
+		tr.row.afterward = "recover refused: " + more
+		tr.t.Logf("recover of the old primary: %v", answer.Err)
+	default:
+		tr.t.Errorf("recover of the old primary, which has %q more: %v", more, answer.Err)
+	}
+	if tr.row.afterward != "" {
+		for _, n := range tr.cluster.Nodes() {
+			if n != tr.primary && n != old {
+				tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
+			}
+		}
+	}
+}
+
+// noWrongDecision checks that nothing was decided that was not wanted.
+func (tr *trial) noWrongDecision() {
+	tr.t.Helper()
+	var failovers, failed int
+	for _, n := range tr.heard() {
+		switch {
+		case event(failover.FailoverDecided)(n):
+			failovers++
+		case event(failover.ReplicaFailed)(n):
+			failed++
+		}
+	}
+	atMost := 0
+	if tr.want == actsOn || tr.want == maybeActs {
+		atMost = 1
+	}
+	if failovers > atMost {
+		tr.t.Errorf("%d failovers", failovers)
+	}
+	if failed > 0 && tr.want != failsReplica && tr.fault != "kill" && tr.fault != "freeze" {
+		tr.t.Errorf("%d replicas were failed", failed)
+	}
+}
+
+// counts checks that no acknowledged row is missing and that all nodes are alike.
+func (tr *trial) counts(ctx context.Context) {
+	tr.t.Helper()
+	if err := tr.writer.Stop(); err != nil {
+		tr.t.Error(err)
+	}
+	missing, err := tr.writer.Missing(ctx, tr.primary)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.row.acked, _ = tr.writer.Count()
+	if tr.row.lost = len(missing); tr.row.lost > 0 {
+		tr.t.Errorf("%d of %d acknowledged rows are missing on %s", tr.row.lost, tr.row.acked, tr.primary.Name())
+	}
+	if tr.primary != tr.cluster.Node(0) {
+		for _, a := range tr.writer.Acks() {
+			if a.Node == tr.cluster.Node(0) && a.At.After(tr.opened) {
+				tr.t.Errorf("the old primary acknowledged row %d %s after the new one was opened", a.ID, a.At.Sub(tr.opened))
+			}
+		}
+	}
+	for _, n := range tr.cluster.Nodes() {
+		if n != tr.primary && (tr.row.afterward == "" || n != tr.cluster.Node(0)) {
+			tr.complain(matrixWait, func() string { return alike(ctx, n, tr.primary) })
+		}
+	}
+	tr.complain(matrixWait, func() string { return primaryComplaint(ctx, tr.primary, tr.cluster.Flavour()) })
+}
+
+// ends stops the watcher and checks that nothing is left of it.
+func (tr *trial) ends(ctx context.Context) {
+	tr.t.Helper()
+	tr.sampler.Stop()
+	tr.cancel()
+	select {
+	case ended := <-tr.ended:
+		tr.ended <- ended
+	case <-time.After(matrixWait):
+		tr.t.Fatal("the watcher does not end")
+	}
+	for _, n := range tr.cluster.Nodes() {
+		tr.complain(20*time.Second, func() string { return sessionsLeft(ctx, n, tr.cluster) })
+	}
+	nothingLeft(tr.t, tr.dir)
+}
+
+// recorded is what is judged of a decision in the journal.
+type recorded struct {
+	Text    string          `json:"text"`
+	Reason  failover.Reason `json:"reason"`
+	Outcome rules.Outcome   `json:"outcome"`
+}
+
+// why checks that the journal names the real cause.
+func (tr *trial) why() {
+	tr.t.Helper()
+	if len(tr.outcomes) == 0 {
+		tr.row.why = cmp.Or(tr.row.why, "nothing to decide")
+		return
+	}
+	var last recorded
+	query := journal.Query{Kinds: []journal.Kind{journal.Decision}, Node: tr.judgedNode(), Since: tr.began, Until: tr.healed}
+	for r, err := range journal.Read(tr.t.Context(), tr.dir, query) {
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+		var d recorded
+		if err := json.Unmarshal(r.Data, &d); err != nil {
+			tr.t.Fatal(err)
+		}
+		if d.Text != "" { // else it is how an operation ended
+			last = d
+		}
+	}
+	if tr.want == maybeActs && last.Text == "" {
+		return
+	}
+	tr.row.why = last.Text
+	if !slices.Contains(tr.outcomes, last.Outcome) && !(tr.fault == "flapping" && last.Outcome == rules.OK) {
+		tr.t.Errorf("the last decision %q is about %s, want one of %v", last.Text, last.Outcome, tr.outcomes)
+	}
+	switch {
+	case tr.want == actsOn && !strings.Contains(last.Text, last.Outcome.String()):
+		tr.t.Errorf("the decision does not name its cause: %q", last.Text)
+	case tr.want == holdsBack && last.Reason != tr.reason:
+		tr.t.Errorf("the last decision is %q, want a hold for %s", last.Text, tr.reason)
+	}
+}
+
+func (tr *trial) named(name string) *sandbox.Node {
+	for _, n := range tr.cluster.Nodes() {
+		if n.Name() == name {
+			return n
+		}
+	}
+	tr.t.Fatalf("no node %q", name)
+	return nil
+}
+
+func (tr *trial) isBroken(n *sandbox.Node) bool {
+	return slices.ContainsFunc(tr.broken, func(a *sandbox.Active) bool { return a.Node == n })
+}
+
+// complain fails with what is still said after the limit.
+func (tr *trial) complain(limit time.Duration, complaint func() string) {
+	tr.t.Helper()
+	if text := eventually(limit, complaint); text != "" {
+		tr.t.Errorf("after %s: %s", limit, text)
+	}
+}
+
+// awaitAck waits for a row that was sent after a moment and acknowledged.
+func (tr *trial) awaitAck(after time.Time) sandbox.Ack {
+	tr.t.Helper()
+	for deadline := time.Now().Add(matrixWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if a, ok := tr.writer.FirstAck(after); ok {
+			return a
+		}
+	}
+	tr.t.Fatalf("no write is acknowledged within %s", matrixWait)
+	return sandbox.Ack{}
+}
+
+// findingText is what the survey says of a node under the case's rule.
+func (tr *trial) findingText(ctx context.Context, node string) string {
+	var text string
+	tr.watcher.ask(ctx, func() { text = findingOf(tr.watcher.topo, tr.watcher.choice, node, tr.finding) })
+	return cmp.Or(text, tr.row.why)
+}
+
+func findingOf(topo topology.Topology, choice topology.Choice, node, rule string) string {
+	for _, f := range topo.Findings {
+		if f.Node == node && f.Rule == rule {
+			return f.Text
+		}
+	}
+	for _, v := range choice.Verdicts {
+		for _, r := range v.Rejections {
+			if v.Node == node && r.Rule == rule {
+				return r.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// awaitFinding waits until the survey has seen what ails a replica.
+func (tr *trial) awaitFinding(node string) {
+	tr.t.Helper()
+	if tr.finding == "" {
+		tr.finding = map[string]string{"io-stopped": "io_stopped", "sql-error": "sql_stopped", "delayed": "delayed", "errant": "errant"}[tr.fault]
+	}
+	tr.complain(matrixWait, func() string {
+		if tr.row.why = tr.findingText(tr.t.Context(), node); tr.row.why == "" {
+			return fmt.Sprintf("no finding %s about %s", tr.finding, node)
+		}
+		return ""
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// proxyFrom forwards connections to a server from another source address.
+func proxyFrom(t *testing.T, source, to string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(func() { cancel(); _ = listener.Close() })
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = in.Close() }()
+				out, err := dialer.DialContext(ctx, "tcp", to)
+				if err != nil {
+					return
+				}
+				defer func() { _ = out.Close() }()
+				go func() {
+					_, _ = io.Copy(out, in)
+					_ = out.Close()
+				}()
+				_, _ = io.Copy(in, out)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
