@@ -200,9 +200,15 @@ func (p PolicyState) hold() policyHold {
 	return h
 }
 
-// MarshalJSON writes times in seconds.
+// MarshalJSON writes times in seconds, and lists without elements as such.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
 	type plain Snapshot
+	if s.Candidates == nil {
+		s.Candidates = []string{}
+	}
+	if s.Nodes == nil {
+		s.Nodes = []NodeSnapshot{}
+	}
 	return json.Marshal(struct {
 		At seconds `json:"at"`
 		plain

@@ -2,11 +2,13 @@ package mysql
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"failwise/failover"
 	"failwise/failover/gtid"
 )
 
@@ -50,6 +52,15 @@ type Status struct {
 
 	// Unknown says, for each fact that is unknown, why.
 	Unknown []string `json:"unknown,omitempty"`
+}
+
+// MarshalJSON writes the time with milliseconds.
+func (s Status) MarshalJSON() ([]byte, error) {
+	type plain Status
+	return json.Marshal(struct {
+		ReadAt string `json:"read_at"`
+		plain
+	}{failover.Stamp(s.ReadAt), plain(s)})
 }
 
 // Writable tells whether ordinary users can write here.

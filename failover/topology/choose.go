@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,15 @@ type Choice struct {
 	Verdicts []Verdict `json:"verdicts"`
 	// LossKnown tells whether anything is known of what the old primary had.
 	LossKnown bool `json:"loss_known"`
+}
+
+// MarshalJSON writes a list without elements as such.
+func (c Choice) MarshalJSON() ([]byte, error) {
+	type plain Choice
+	if c.Verdicts == nil {
+		c.Verdicts = []Verdict{}
+	}
+	return json.Marshal(plain(c))
 }
 
 // Verdict is the judgement on one node.

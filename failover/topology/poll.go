@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -33,6 +34,15 @@ type Asker interface {
 type Answer struct {
 	Name string `json:"name"`
 	mysql.Ballot
+}
+
+// MarshalJSON writes the duration in seconds.
+func (a Answer) MarshalJSON() ([]byte, error) {
+	type plain Answer
+	return json.Marshal(struct {
+		plain
+		Took float64 `json:"took"`
+	}{plain(a), a.Took.Seconds()})
 }
 
 // Poll asks the replicas whether they still see the primary. First it looks at

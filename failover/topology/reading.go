@@ -19,7 +19,7 @@ type Reading struct {
 	Promote Preference `json:"promote"`
 	// Error says why the node could not be read; Status is then empty.
 	Error  string       `json:"error,omitempty"`
-	Status mysql.Status `json:"status"`
+	Status mysql.Status `json:"status,omitzero"`
 	// Locks are those that would make a promoted node hang; unknown where the
 	// server cannot tell.
 	Locks mysql.Fact[[]mysql.Lock] `json:"locks"`

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -24,6 +25,22 @@ type Topology struct {
 	Findings []Finding `json:"findings"`
 	// History is what the primary had at the last look at it, now or remembered.
 	History gtid.Progress `json:"history,omitzero"`
+}
+
+// MarshalJSON writes the time with milliseconds, and lists without elements as
+// such.
+func (t Topology) MarshalJSON() ([]byte, error) {
+	type plain Topology
+	if t.Nodes == nil {
+		t.Nodes = []Node{}
+	}
+	if t.Findings == nil {
+		t.Findings = []Finding{}
+	}
+	return json.Marshal(struct {
+		Time string `json:"time"`
+		plain
+	}{failover.Stamp(t.Time), plain(t)})
 }
 
 // Node is one node and its place.

@@ -67,6 +67,32 @@ type OperationView struct {
 	Steps []promote.Progress `json:"steps"`
 }
 
+// MarshalJSON writes times with milliseconds, and a list without elements as such.
+func (s Snapshot) MarshalJSON() ([]byte, error) {
+	type plain Snapshot
+	if s.Nodes == nil {
+		s.Nodes = []NodeView{}
+	}
+	return json.Marshal(struct {
+		Time string `json:"time"`
+		plain
+		Since string `json:"since"`
+	}{failover.Stamp(s.Time), plain(s), failover.Stamp(s.Since)})
+}
+
+// MarshalJSON writes the time with milliseconds, and a list without elements as
+// such.
+func (o OperationView) MarshalJSON() ([]byte, error) {
+	type plain OperationView
+	if o.Steps == nil {
+		o.Steps = []promote.Progress{}
+	}
+	return json.Marshal(struct {
+		plain
+		Since string `json:"since"`
+	}{plain(o), failover.Stamp(o.Since)})
+}
+
 // MarshalJSON writes durations in seconds and the history as one letter a second.
 func (v NodeView) MarshalJSON() ([]byte, error) {
 	type plain NodeView
