@@ -32,7 +32,7 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 	record := &roundRecord{Round: ev.Round, Node: ev.Node, Began: time.Now()}
 	w.round = record
 	voters := w.voters(ev.Node)
-	w.beside(func() {
+	w.errand(ctx, func(ctx context.Context) func() {
 		var asked sync.WaitGroup
 		asked.Go(func() { w.recheck(ctx, m, record) })
 		if ev.Contest {
@@ -40,10 +40,10 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 			asked.Go(func() { w.askRoutes(ctx, ev, m, record) })
 		}
 		asked.Wait()
-		w.send(func() {
+		return func() {
 			record.Seconds = time.Since(record.Began).Seconds()
 			w.tell(failover.Answered(ev.Round))
-		})
+		}
 	})
 }
 

@@ -60,19 +60,36 @@ func (w *Watcher) returned(m *member, r check.Result) {
 	w.fence(context.Background(), m.Name)
 }
 
-// fence makes a node read-only beside the loop; one attempt per node at a time.
-func (w *Watcher) fence(ctx context.Context, node string) {
+// mendNode mends one node beside the loop, one mending of it at a time; what f
+// returns is taken in by the loop. A mending that was begun outlives the watcher's
+// context.
+func (w *Watcher) mendNode(ctx context.Context, node string, f func(context.Context, promote.Env) func()) {
 	if w.fencing[node] {
 		return
 	}
 	w.fencing[node] = true
-	env, primary := w.env(), w.identity(w.known.roles)
-	w.beside(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
+	env := w.env()
+	w.errand(context.WithoutCancel(ctx), func(ctx context.Context) func() {
+		bounded, cancel := context.WithTimeout(ctx, mendLimit)
 		defer cancel()
-		state, words, err := promote.FenceReturned(ctx, env, node, primary)
-		w.send(func() {
+		said := f(bounded, env)
+		calledBack := ctx.Err() != nil
+		return func() {
 			delete(w.fencing, node)
+			if !calledBack { // else the operation is the news
+				said()
+			}
+		}
+	})
+}
+
+// fence makes a node that is not the primary read-only and ends its clients'
+// sessions.
+func (w *Watcher) fence(ctx context.Context, node string) {
+	primary := w.identity(w.known.roles)
+	w.mendNode(ctx, node, func(ctx context.Context, env promote.Env) func() {
+		state, words, err := promote.FenceReturned(ctx, env, node, primary)
+		return func() {
 			w.known.fenced[node] = state == promote.FenceProved
 			switch {
 			case err != nil:
@@ -82,29 +99,22 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 			default:
 				w.note(slog.LevelError, node, "it is not the primary and is not proved read-only: %s", words)
 			}
-		})
+		}
 	})
 }
 
 // makeReadOnly sets a writable replica read-only and leaves its sessions alone.
 func (w *Watcher) makeReadOnly(ctx context.Context, node string) {
-	if w.fencing[node] {
-		return
-	}
-	w.fencing[node] = true
-	env, primary := w.env(), w.identity(w.known.roles)
-	w.beside(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
-		defer cancel()
+	primary := w.identity(w.known.roles)
+	w.mendNode(ctx, node, func(ctx context.Context, env promote.Env) func() {
 		err := promote.EnforceReadOnly(ctx, env, node, primary)
-		w.send(func() {
-			delete(w.fencing, node)
+		return func() {
 			if err != nil {
 				w.note(slog.LevelError, node, "%v", err)
 				return
 			}
 			w.note(slog.LevelWarn, node, "it was writable although it is no primary: set read-only")
-		})
+		}
 	})
 }
 
@@ -119,17 +129,10 @@ func (w *Watcher) identity(node string) string {
 
 // repoint tries again to attach a replica that a promotion left behind.
 func (w *Watcher) repoint(ctx context.Context, node string) {
-	if w.fencing[node] {
-		return
-	}
-	w.fencing[node] = true
-	env, primary := w.env(), w.known.roles
-	w.beside(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendLimit)
-		defer cancel()
+	primary := w.known.roles
+	w.mendNode(ctx, node, func(ctx context.Context, env promote.Env) func() {
 		result := promote.RepointNode(ctx, env, node, primary)
-		w.send(func() {
-			delete(w.fencing, node)
+		return func() {
 			if result.Done {
 				delete(w.left, node)
 				w.note(slog.LevelInfo, node, "follows %s now", primary)
@@ -137,6 +140,6 @@ func (w *Watcher) repoint(ctx context.Context, node string) {
 				w.left[node] = result.Error
 				w.note(slog.LevelWarn, node, "does not follow %s yet: %s", primary, result.Error)
 			}
-		})
+		}
 	})
 }

@@ -136,7 +136,9 @@ func (w *Watcher) operate(ctx context.Context, op *operation, run func(context.C
 	env.OldOnline = op.oldOnline.Load
 	env.Record = w.decided[op.old]
 	env.Progress = func(p promote.Progress) { w.send(func() { w.progress(op, p) }) }
+	yielded := w.callBack()
 	w.beside(func() {
+		yielded()
 		result, err := run(ctx, env)
 		w.send(func() { w.finish(op, result, err) })
 	})
