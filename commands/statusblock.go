@@ -46,8 +46,10 @@ func statusBlock(s watch.Snapshot, paint painter, width int) []string {
 	for _, n := range s.Engine.Nodes {
 		lines = append(lines, nodeLine(n, views[n.Name], paint, width))
 		if n.Hold != nil && n.Stage == failover.NearlyDown {
-			text := fmt.Sprintf("   holds: %s for %s; lifted by %s", n.Hold.Reason, n.Hold.Since.Round(time.Second), n.Hold.Lifts)
-			lines = append(lines, paint.yellow(clip(text, width)))
+			text := fmt.Sprintf("holds: %s for %s; lifted by %s", n.Hold.Reason, n.Hold.Since.Round(time.Second), n.Hold.Lifts)
+			for _, line := range wrap(text, max(40, width-3)) {
+				lines = append(lines, paint.yellow("   "+clip(line, max(1, width-3))))
+			}
 		}
 	}
 	return lines
@@ -55,16 +57,16 @@ func statusBlock(s watch.Snapshot, paint painter, width int) []string {
 
 // nodeLine is one node: role, name, stage, state, sparkline, lag, alarm.
 func nodeLine(n failover.NodeSnapshot, v watch.NodeView, paint painter, width int) string {
-	const spark = 20
-	left := fmt.Sprintf("%-7s %-12s %-11s %-8s ", n.Role, clip(n.Name, 12), n.Stage, n.State)
+	const spark = 12
+	left := fmt.Sprintf("%-8s %-7s %-11s %-7s ", clip(n.Name, 8), n.Role, n.Stage, n.State)
 	lag := "lag ?"
 	if v.Lag != nil {
 		lag = fmt.Sprintf("lag %.0fs", *v.Lag)
 	}
-	if n.Role == failover.Primary {
+	if n.Role == failover.Primary || n.Shunned != "" {
 		lag = ""
 	}
-	right := fmt.Sprintf(" %-7s %s", lag, alarmText(n))
+	right := strings.TrimRight(fmt.Sprintf(" %-6s %s", lag, alarmText(n)), " ")
 	room := width - len([]rune(left)) - spark
 	return paint.state(n.State, left) + sparkline(v.History, spark, paint) + clip(right, max(1, room))
 }
@@ -88,13 +90,13 @@ func alarmText(n failover.NodeSnapshot) string {
 	a := n.Alarms[best]
 	switch {
 	case a.Expired:
-		return fmt.Sprintf("%s expired", a.Outcome)
+		return fmt.Sprintf("%s, %d/%d", a.Action, a.Count, a.Threshold)
 	case a.Threshold < 0:
-		return fmt.Sprintf("%s, never acts", a.Outcome)
+		return "never acts"
 	case a.Left == nil:
-		return fmt.Sprintf("%s %d/%d of %d", a.Outcome, a.Count, a.Threshold, a.Window)
+		return fmt.Sprintf("%d/%d of %d", a.Count, a.Threshold, a.Window)
 	case !a.Running:
-		return fmt.Sprintf("%d/%d stands still %s", a.Count, a.Threshold, a.Outcome)
+		return fmt.Sprintf("%d/%d stands still", a.Count, a.Threshold)
 	default:
 		return fmt.Sprintf("%d/%d, %s in %.0fs", a.Count, a.Threshold, a.Action, a.Left.Seconds())
 	}

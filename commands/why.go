@@ -76,6 +76,7 @@ type decisionView struct {
 	Candidates   topology.Choice    `json:"candidates"`
 	// Operation, Result and Error are set in the record of an operation's end.
 	Operation string          `json:"operation"`
+	What      string          `json:"kind"`
 	Error     string          `json:"error"`
 	Result    json.RawMessage `json:"result"`
 }
@@ -174,6 +175,9 @@ func (in *invocation) why(ctx context.Context, c *config.Cluster, dir, node stri
 		if err := json.Unmarshal(n.decision.Data, &v); err != nil {
 			return r, fmt.Errorf("decision record of %s: %w", jsonTime(n.decision.Time), err)
 		}
+		if v.Time.IsZero() {
+			v.Time = n.decision.Time
+		}
 		r.decision = &v
 	}
 	r.Verdict = verdictOf(r, n, last, at)
@@ -182,9 +186,12 @@ func (in *invocation) why(ctx context.Context, c *config.Cluster, dir, node stri
 
 // lastRecords are the latest records of each kind, by node.
 type lastRecords struct {
-	start, stop time.Time
-	primary     string
-	nodes       map[string]*nodeRecords
+	start   time.Time
+	primary string
+	// running are the watchers that began and did not end, by name and pid.
+	running map[string]bool
+	stopped time.Time // when the last of them ended
+	nodes   map[string]*nodeRecords
 }
 
 type nodeRecords struct {
@@ -209,11 +216,13 @@ func (l *lastRecords) node(name string) *nodeRecords {
 func (l *lastRecords) add(r journal.Record) {
 	switch r.Kind {
 	case journal.Start:
-		l.start, l.stop = r.Time, time.Time{}
+		l.start = r.Time
 		var s struct {
+			PID   int             `json:"pid"`
 			Nodes []failover.Node `json:"nodes"`
 		}
 		if json.Unmarshal(r.Data, &s) == nil {
+			l.runs(r.Watcher, s.PID, true)
 			for _, n := range s.Nodes {
 				if n.Role == failover.Primary {
 					l.primary = n.Name
@@ -221,7 +230,13 @@ func (l *lastRecords) add(r journal.Record) {
 			}
 		}
 	case journal.Stop:
-		l.stop = r.Time
+		var s struct {
+			PID int `json:"pid"`
+		}
+		if json.Unmarshal(r.Data, &s) == nil {
+			l.runs(r.Watcher, s.PID, false)
+			l.stopped = r.Time
+		}
 	case journal.Probe:
 		n := l.node(r.Node)
 		if n.probe == nil || n.probe.Outcome != r.Outcome {
@@ -242,6 +257,19 @@ func (l *lastRecords) add(r journal.Record) {
 		}
 	case journal.KindUnset, journal.Fact, journal.Step, journal.Rules, journal.Policy, journal.Note, journal.Dropped:
 	}
+}
+
+// runs notes that a watcher began or ended.
+func (l *lastRecords) runs(watcher string, pid int, yes bool) {
+	key := fmt.Sprint(watcher, " ", pid)
+	if !yes {
+		delete(l.running, key)
+		return
+	}
+	if l.running == nil {
+		l.running = map[string]bool{}
+	}
+	l.running[key] = true
 }
 
 func (l *lastRecords) addEvent(r journal.Record) {
@@ -267,8 +295,8 @@ func (l *lastRecords) addEvent(r journal.Record) {
 // verdictOf is the answer in one line.
 func verdictOf(r whyReport, n *nodeRecords, last lastRecords, at time.Time) string {
 	switch {
-	case !last.stop.IsZero():
-		return fmt.Sprintf("nobody was watching: the last watcher stopped at %s", last.stop.Local().Format("2006-01-02 15:04:05"))
+	case len(last.running) == 0:
+		return fmt.Sprintf("nobody was watching: the last watcher stopped at %s", last.stopped.Local().Format("2006-01-02 15:04:05"))
 	case n.promoted != nil && n.promoted.Node != r.Node && (r.decision == nil || r.decision.Time.Before(n.promoted.Time)):
 		return fmt.Sprintf("failed over to %s at %s", n.promoted.Node, n.promoted.Time.Local().Format("15:04:05"))
 	case r.decision != nil && r.decision.Operation != "" && r.decision.Error != "":

@@ -92,10 +92,10 @@ func (in *invocation) printWhyOperation(d *decisionView, row func(string, string
 	if result.NewPrimary != "" {
 		row("new primary", "%s", result.NewPrimary)
 	}
-	if result.Loss.Why != "" {
+	if result.Loss.Why != "" && d.What == "failover" {
 		row("loss", "%d known lost transactions; %s", result.Loss.Count, result.Loss.Why)
 	}
-	if result.Fence != "" {
+	if result.Fence != "" && result.Fence != "untried" {
 		row("fence", "%s: %s", result.Fence, result.FenceWhy)
 	}
 	if len(result.Undone) > 0 {
