@@ -180,7 +180,7 @@ func stepText(p promote.Progress) string {
 // finish takes in how an operation ended.
 func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	op.cancel()
-	w.running = nil
+	w.running, w.settledAt = nil, w.now
 	w.cfg.Metrics.operation(result.Plan.Operation.String(), err != nil, time.Since(op.began), result.FirstWrite)
 	for _, warning := range result.Warnings {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)

@@ -57,8 +57,9 @@ func (w *Watcher) surveys(ctx context.Context) {
 		case <-w.surveyed:
 		case <-timer.C:
 		}
+		began := w.since()
 		readings := w.read(ctx, n%deepEvery == 0)
-		if ctx.Err() != nil || !w.send(func() { w.take(ctx, readings) }) {
+		if ctx.Err() != nil || !w.send(func() { w.take(ctx, began, readings) }) {
 			return
 		}
 		timer.Reset(surveyEvery)
@@ -72,10 +73,15 @@ func (w *Watcher) read(ctx context.Context, deep bool) []topology.Reading {
 	return w.reader.Read(ctx)
 }
 
-// take makes facts of a reading. While an operation runs, roles are in flux and
-// are left alone.
-func (w *Watcher) take(ctx context.Context, readings []topology.Reading) {
+// take makes facts of a reading that began at a time. While an operation runs,
+// roles are in flux and are left alone; a reading from then would name the old
+// primary again.
+func (w *Watcher) take(ctx context.Context, began time.Duration, readings []topology.Reading) {
 	if w.running != nil {
+		return
+	}
+	if began < w.settledAt {
+		w.survey()
 		return
 	}
 	w.topo = topology.Judge(readings, w.memory, time.Now())

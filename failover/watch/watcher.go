@@ -79,6 +79,7 @@ type Watcher struct {
 	stopped   bool          // the context has ended: nothing new is begun
 	acquiring bool          // the lock is being asked for
 	judgedAt  time.Duration // when the engine last judged
+	settledAt time.Duration // when the latest operation ended
 	ticked    int64         // the tick of the last record of what is waited for
 
 	statemap *statemap // belongs to start, then to readRules
