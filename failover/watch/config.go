@@ -116,9 +116,9 @@ type Config struct {
 	Once bool
 	// DryRun decides and reports, and promotes nothing.
 	DryRun bool
-	// Notify, if not nil, is told everything a user may want to read, in order,
-	// from the watcher's own goroutines but never twice at a time. It must not
-	// block.
+	// Notify, if not nil, is told everything a user may want to read, in order and
+	// never twice at a time, from a goroutine of its own: when it blocks, notices
+	// are dropped and counted.
 	Notify func(Notice)
 	// Metrics, if not nil, counts.
 	Metrics *Metrics

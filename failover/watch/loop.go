@@ -24,6 +24,9 @@ func (w *Watcher) Run(ctx context.Context) (Ended, error) {
 
 	if err := w.start(ctx); err != nil || w.engine == nil {
 		close(w.done)
+		if ctx.Err() != nil {
+			err = nil // what was not found out in time is no news to who stops it
+		}
 		return EndedBySignal, err
 	}
 	work := []func(context.Context){w.surveys, w.polls, w.serve}
@@ -196,6 +199,9 @@ func (w *Watcher) close() {
 	}
 	if err := w.journal.Close(ctx); err != nil {
 		w.notice(Notice{Level: slog.LevelWarn, Kind: "note", Text: fmt.Sprintf("journal: %v", err)})
+	}
+	if w.notices != nil {
+		w.notices.close(besideLimit)
 	}
 }
 

@@ -92,6 +92,7 @@ type Watcher struct {
 	reload   chan struct{}   // has the rule file read
 	leased   chan lock.Lease // a lease that was just got
 	besides  sync.WaitGroup
+	notices  *notices      // nil when nobody reads them
 	done     chan struct{} // closed when the loop has ended
 }
 
@@ -140,6 +141,9 @@ func New(cfg Config) (*Watcher, error) {
 		return nil, err
 	}
 	w.journal = j
+	if cfg.Notify != nil {
+		w.notices = newNotices(cfg.Notify)
+	}
 	return w, nil
 }
 
@@ -210,8 +214,8 @@ func (w *Watcher) notice(n Notice) {
 	if m := w.member(n.Node); m != nil && n.State == rules.StateUnset {
 		n.State = w.rules.Rule(m.outcome).State
 	}
-	if w.cfg.Notify != nil {
-		w.cfg.Notify(n)
+	if w.notices != nil {
+		w.notices.put(n)
 	}
 }
 
