@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -203,7 +202,7 @@ func (d *demo) interrupted(ctx context.Context, err error) error {
 // config is what the watcher of the demo is told.
 func (d *demo) config() (watch.Config, error) {
 	accounts := d.cluster.Accounts()
-	dir := filepath.Join(d.cluster.Dir(), "watch")
+	dir := journal.ClusterDir(d.stateDir(), "demo")
 	cfg := watch.Config{
 		Cluster: "demo", Name: "demo", ID: 1, Version: d.in.Build.Version,
 		Profile: rules.Tungsten, Statemap: d.in.String("rules"), Timings: d.timings, Policy: failover.Automatic,
@@ -312,10 +311,14 @@ func (d *demo) keepRunning(ctx context.Context) {
 	if err := d.active.Heal(ctx); err != nil {
 		d.say("mending failed: %v", err)
 	}
-	for _, n := range d.cluster.Nodes() {
-		d.say("%s: mariadb or mysql --socket=%s -u root", n.Name(), n.Socket())
+	if err := d.writeFiles(); err != nil {
+		d.say("%v", err)
 	}
-	d.say("everything keeps running until Ctrl-C")
+	d.say("everything keeps running until Ctrl-C; in another window:")
+	d.say("  failwise --config %s status", d.configFile())
+	for _, n := range d.cluster.Nodes() {
+		d.say("  mariadb --defaults-file=%s   # %s, %s", d.clientFile(n), n.Name(), n.Address())
+	}
 	<-ctx.Done()
 }
 

@@ -90,10 +90,15 @@ func recoverCommand() *command {
 		operands: "NODE",
 		summary:  "make the old primary, or a shunned node, a replica again",
 		about: "Compares the node's transactions with the primary's first: it is attached only if it has none of its own.\n" +
-			"Else it is refused and the transactions are named.",
-		examples: []example{{"recover db1", ""}, {"recover db1 --dry-run", "print the plan, change nothing"}},
+			"Else it is refused and the transactions are named; --show-errant shows what they did.",
+		examples: []example{
+			{"recover db1", ""},
+			{"recover db1 --show-errant", "what it has that the primary never had"},
+			{"recover db1 --dry-run", "print the plan, change nothing"},
+		},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal"},
+			&cli.BoolFlag{Name: "show-errant", Usage: "show what the transactions did that only the node has, and do nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan and do nothing"},
 		},
 		min: 1, max: 1,
@@ -126,7 +131,17 @@ func (in *invocation) operate(ctx context.Context, r watch.Request) error {
 	}
 	progress := in.stepPrinter()
 	var result promote.Result
-	if in.Bool("dry-run") {
+	switch {
+	case r.Operation == "recover" && in.Bool("show-errant"):
+		cfg, err := in.watchConfig(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := watch.ShowErrant(ctx, cfg, r.Node, in.Out); err != nil {
+			return operationFailure(err)
+		}
+		return nil
+	case in.Bool("dry-run"):
 		return in.showPlan(ctx, c, r)
 	}
 	result, err = watch.Ask(ctx, dir, r, progress)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"failwise/failover"
@@ -120,6 +121,33 @@ func Plan(ctx context.Context, cfg Config, r Request) (promote.Plan, error) {
 	default:
 		return promote.PlanFailover(ctx, env, promote.FailoverRequest{OldPrimary: primary, To: r.Node, Reason: r.Reason})
 	}
+}
+
+// ShowErrant writes what the transactions did that a node has and the primary
+// never had; it says so where there is none.
+func ShowErrant(ctx context.Context, cfg Config, node string, out io.Writer) error {
+	w, err := look(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	primary, ok := w.topo.Node(w.topo.Primary)
+	if !ok || !primary.Readable() {
+		return fmt.Errorf("%w that can be read: there is nothing to compare %s with", ErrPrimary, node)
+	}
+	n, ok := w.topo.Node(node)
+	if !ok || !n.Readable() {
+		return fmt.Errorf("%s cannot be read: %s", node, n.Error)
+	}
+	errant := n.Status.Progress().Errant(primary.Status.Progress(), primary.Status.ServerUUID, primary.Status.ServerID)
+	if errant.IsEmpty() {
+		_, err := fmt.Fprintf(out, "%s has no transaction that %s never had\n", node, primary.Name)
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "%s has transactions that %s never had: %s\n", node, primary.Name, errant); err != nil {
+		return err
+	}
+	return promote.ShowErrant(ctx, w.env(), node, errant, out)
 }
 
 // look is a watcher that has looked at the cluster once and runs nothing.
