@@ -245,8 +245,10 @@ func TestManualPolicyHoldsUntilAskedFor(t *testing.T) {
 	if err := active.Heal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second)
+	w.says("it is not the primary: set read-only")
 	s.must(0, "db1 follows", "recover", "db1")
+	s.must(0, "has no transaction", "recover", "db1", "--show-errant")
+	s.must(0, "nothing is wrong", "why")
 	s.must(0, "db1", "topology")
 	w.signal(syscall.SIGINT)
 	if code := w.ends(); code != 0 {

@@ -151,7 +151,7 @@ func (in *invocation) why(ctx context.Context, c *config.Cluster, dir, node stri
 		}
 		last.add(rec)
 	}
-	if last.start.IsZero() {
+	if len(last.nodes) == 0 {
 		return r, refused(fmt.Errorf("the journal of cluster %s has nothing up to %s", c.Name, at.Local().Format("2006-01-02 15:04:05")),
 			"failwise history shows what there is; only a watcher writes it")
 	}
@@ -186,7 +186,6 @@ func (in *invocation) why(ctx context.Context, c *config.Cluster, dir, node stri
 
 // lastRecords are the latest records of each kind, by node.
 type lastRecords struct {
-	start   time.Time
 	primary string
 	// running are the watchers that began and did not end, by name and pid.
 	running map[string]bool
@@ -216,7 +215,6 @@ func (l *lastRecords) node(name string) *nodeRecords {
 func (l *lastRecords) add(r journal.Record) {
 	switch r.Kind {
 	case journal.Start:
-		l.start = r.Time
 		var s struct {
 			PID   int             `json:"pid"`
 			Nodes []failover.Node `json:"nodes"`
@@ -295,7 +293,7 @@ func (l *lastRecords) addEvent(r journal.Record) {
 // verdictOf is the answer in one line.
 func verdictOf(r whyReport, n *nodeRecords, last lastRecords, at time.Time) string {
 	switch {
-	case len(last.running) == 0:
+	case len(last.running) == 0 && !last.stopped.IsZero():
 		return fmt.Sprintf("nobody was watching: the last watcher stopped at %s", last.stopped.Local().Format("2006-01-02 15:04:05"))
 	case n.promoted != nil && n.promoted.Node != r.Node && (r.decision == nil || r.decision.Time.Before(n.promoted.Time)):
 		return fmt.Sprintf("failed over to %s at %s", n.promoted.Node, n.promoted.Time.Local().Format("15:04:05"))

@@ -98,7 +98,7 @@ func (w *Watcher) decision(ev failover.Event) Decision {
 			}
 		}
 	}
-	if w.round != nil && w.round.Node == ev.Node {
+	if w.round != nil && w.round.Node == ev.Node && w.round.Began.After(w.known.episode[ev.Node]) {
 		round := *w.round
 		d.Confirmation = &round
 	}

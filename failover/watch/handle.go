@@ -22,6 +22,7 @@ func (w *Watcher) handle(ctx context.Context, ev failover.Event) {
 	}
 	switch ev.Kind {
 	case failover.AlarmRaised:
+		w.episodeBegan(ev.Node)
 		if w.rules.Fatal(ev.Outcome) {
 			w.wake(ev.Node)
 		}
@@ -54,9 +55,21 @@ func (w *Watcher) handle(ctx context.Context, ev failover.Event) {
 		w.survey()
 	case failover.PromotionEnded, failover.Stalled:
 		w.survey()
-	case failover.KindUnset, failover.Recovered, failover.Healed, failover.Expired, failover.Alerted, failover.SettleBegan, failover.PolicyChanged:
+	case failover.Healed:
+		delete(w.known.episode, ev.Node)
+	case failover.KindUnset, failover.Recovered, failover.Expired, failover.Alerted, failover.SettleBegan, failover.PolicyChanged:
 	}
 	w.fire(ctx, ev)
+}
+
+// episodeBegan notes when a node ceased to be well.
+func (w *Watcher) episodeBegan(node string) {
+	if w.known.episode == nil {
+		w.known.episode = map[string]time.Time{}
+	}
+	if _, running := w.known.episode[node]; !running {
+		w.known.episode[node] = time.Now()
+	}
 }
 
 // wake has the survey look at the topology while the fault is young, so that a

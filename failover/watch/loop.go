@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -191,7 +192,7 @@ func (w *Watcher) close() {
 		_ = m.second.Close()
 	}
 	_ = w.reader.Close()
-	w.journal.Append(journal.Record{Time: time.Now(), Kind: journal.Stop, Message: "the watcher stops"})
+	w.recordRun(journal.Record{Time: time.Now(), Kind: journal.Stop, Message: "the watcher stops", Data: journal.Data(stopRecord{os.Getpid()})})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*diskLimit)
 	defer cancel()
 	if w.lease != nil {
@@ -210,4 +211,9 @@ func levelOf(m *rules.Map, o rules.Outcome) slog.Level {
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
+}
+
+// stopRecord is what the journal says of a run's end.
+type stopRecord struct {
+	PID int `json:"pid"`
 }

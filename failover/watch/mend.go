@@ -37,10 +37,12 @@ func (w *Watcher) mend(ctx context.Context) {
 	}
 }
 
-// mayAct reports whether this watcher may touch a server outside of a plan.
+// mayAct reports whether this watcher may touch a server outside of a plan. It
+// guards the primary under the policy manual too: two writable nodes are nobody's
+// wish. Only maintenance keeps its hands off.
 func (w *Watcher) mayAct() bool {
 	s := w.engine.Snapshot(w.now)
-	return s.Coordinator && s.Policy.Policy == failover.Automatic && w.running == nil && !w.cfg.DryRun
+	return s.Coordinator && s.Policy.Policy != failover.Maintenance && w.running == nil && !w.cfg.DryRun && !w.cfg.observer
 }
 
 // shunnedFor returns why a node is shunned if it is an old primary.

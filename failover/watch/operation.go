@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,8 @@ type operation struct {
 	// that a user asked for.
 	reply func(promote.Result, error)
 	watch func(promote.Progress)
+	// ignore are the checks that a user's failover passes over.
+	ignore []failover.Reason
 	// recovers is the node that becomes a replica again.
 	recovers string
 	// failover is true for one that makes the old primary shunned.
@@ -104,7 +107,11 @@ func (w *Watcher) failOver(ctx context.Context, ev failover.Event) {
 		}
 	}
 	op.what, op.old, op.decided = "failover of "+ev.Node, ev.Node, true
+	lossAllowed := slices.Contains(op.ignore, failover.Durability)
 	w.operate(ctx, op, func(ctx context.Context, env promote.Env) (promote.Result, error) {
+		if lossAllowed {
+			env.MaxLost = nil
+		}
 		return promote.Failover(ctx, env, req)
 	})
 }
@@ -267,6 +274,8 @@ func resultText(op *operation, r promote.Result, err error) string {
 
 // operationRecord is an operation in the journal.
 type operationRecord struct {
+	Time      time.Time          `json:"time"`
+	Kind      string             `json:"kind"` // failover, switch or recover
 	Operation string             `json:"operation"`
 	Old       string             `json:"old_primary"`
 	Result    promote.Result     `json:"result"`
@@ -275,7 +284,7 @@ type operationRecord struct {
 }
 
 func outcomeRecord(op *operation, r promote.Result, err error) operationRecord {
-	rec := operationRecord{Operation: op.what, Old: op.old, Result: r, Steps: op.steps}
+	rec := operationRecord{Time: time.Now(), Kind: r.Plan.Operation.String(), Operation: op.what, Old: op.old, Result: r, Steps: op.steps}
 	if err != nil {
 		rec.Error = err.Error()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"failwise/check"
@@ -86,16 +87,25 @@ func (w *Watcher) makeEngine(state journal.State) error {
 	}
 	w.known.roles, w.known.fenced = w.topo.Primary, map[string]bool{}
 	w.kept.engine = w.engine.State(0)
-	w.journal.Append(journal.Record{Time: w.began, Kind: journal.Start, Message: "failwise " + w.cfg.Version, Data: journal.Data(startRecord{
-		Version: w.cfg.Version, Cluster: w.cfg.Cluster, Nodes: cfg.Nodes, Profile: w.cfg.Profile, Policy: cfg.Policy,
+	w.recordRun(journal.Record{Time: w.began, Kind: journal.Start, Message: "failwise " + w.cfg.Version, Data: journal.Data(startRecord{
+		PID: os.Getpid(), Version: w.cfg.Version, Cluster: w.cfg.Cluster, Nodes: cfg.Nodes, Profile: w.cfg.Profile, Policy: cfg.Policy,
 		Tick: w.cfg.Timings.Tick.Seconds(), ProbeInterval: w.cfg.Timings.ProbeInterval.Seconds(), ProbeBudget: w.cfg.Timings.ProbeBudget.Seconds(),
 		Settle: w.cfg.Timings.Settle, Quota: w.cfg.Timings.Quota, AgeLimit: w.cfg.Timings.AgeLimit.Seconds(),
 	})})
 	return nil
 }
 
+// recordRun writes the begin or the end of a run that watches: one that only
+// looks, or serves one request, is none.
+func (w *Watcher) recordRun(r journal.Record) {
+	if !w.cfg.observer && !w.cfg.DryRun {
+		w.journal.Append(r)
+	}
+}
+
 // startRecord is what the journal says of a run.
 type startRecord struct {
+	PID           int             `json:"pid"`
 	Version       string          `json:"version"`
 	Cluster       string          `json:"cluster"`
 	Nodes         []failover.Node `json:"nodes"`
