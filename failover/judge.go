@@ -146,6 +146,7 @@ func (e *Engine) act(n *node) {
 		}
 		e.setStage(n, Shunned)
 		n.shun = Shun{}
+		e.again = e.again || n.vote == VoteSees // which no longer holds anybody
 		e.emit(Event{Kind: ReplicaFailed, Node: n.Name, Outcome: n.outcome})
 	case Shunned:
 		if n.shun.FailedOverTo == "" && !n.episode && !n.inMaintenance && !n.anyExpired() && !e.gates(n).holds() {
