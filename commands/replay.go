@@ -68,6 +68,9 @@ func (in *invocation) replay(ctx context.Context) error {
 		defer func() { _ = f.Close() }()
 		if st, err := f.Stat(); err == nil {
 			size = st.Size()
+			if st.IsDir() {
+				return misconfigured(fmt.Errorf("open timeline: %s is a directory", operand))
+			}
 		}
 		name, r = operand, f
 	}
@@ -157,6 +160,7 @@ func rolesOf(text string) ([]failover.Node, error) {
 	}
 	var nodes []failover.Node
 	primaries := 0
+	named := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		name, word, ok := strings.Cut(strings.TrimSpace(part), "=")
 		role, err := failover.ParseRole(word)
@@ -164,6 +168,10 @@ func rolesOf(text string) ([]failover.Node, error) {
 			return nil, usagef("--cluster: %q is not NODE=primary or NODE=replica", part).
 				hint("failwise replay TIMELINE --cluster db1=primary,db2=replica")
 		}
+		if named[name] {
+			return nil, usagef("--cluster names %s twice", name)
+		}
+		named[name] = true
 		if role == failover.Primary {
 			primaries++
 		}

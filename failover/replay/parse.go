@@ -144,15 +144,11 @@ func (p *parser) rule(n *yaml.Node, o rules.Outcome) rules.Rule {
 		case "action":
 			r.Action, err = rules.ParseAction(p.text(e.value, e.key))
 		case "threshold":
-			if p.text(e.value, e.key) == "-1" {
-				r.Threshold = rules.Never
-			} else {
-				r.Threshold = p.number(e.value, e.key)
-			}
+			r.Threshold = p.numberFrom(rules.Never, e.value, e.key)
 		case "window":
-			r.Window = p.number(e.value, e.key)
+			r.Window = p.numberFrom(1, e.value, e.key)
 		case "heal":
-			r.Heal = p.number(e.value, e.key)
+			r.Heal = p.numberFrom(1, e.value, e.key)
 		default:
 			p.unknown(e.at, "key of a rule", e.key, []string{"state", "threshold", "action", "window", "heal"})
 		}
@@ -198,8 +194,11 @@ func (p *parser) cluster(n *yaml.Node, s *setup) {
 		if err != nil {
 			p.unknown(e.value, "role", e.value.Value, []string{"primary", "replica"})
 		}
-		if e.key == "" || slices.Contains(stepKeys(), e.key) {
+		if slices.Contains(stepKeys(), e.key) {
 			p.fail(e.at, "a node cannot be named %q: a step has a key of that name", e.key)
+		}
+		if err := nodeName(e.key); err != nil {
+			p.wrap(e.at, err)
 		}
 		if role == failover.Primary {
 			if primary != "" {

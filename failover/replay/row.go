@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"failwise/failover"
 	"failwise/rules"
@@ -60,6 +62,14 @@ type knownOutcome struct {
 	outcome rules.Outcome
 }
 
+// compressions are what compressed files begin with, and what reads them.
+var compressions = []struct{ magic, reader string }{
+	{"\x1f\x8b", "zcat"},
+	{"\x28\xb5\x2f\xfd", "zstdcat"},
+	{"\xfd7zXZ", "xzcat"},
+	{"BZh", "bzcat"},
+}
+
 // openRows looks at the first line: JSON, or the header of CSV.
 func openRows(name string, r io.Reader) (*rows, error) {
 	s := &rows{lines: newLines(r), name: name, names: map[string]string{}, outcomes: map[string]knownOutcome{}}
@@ -69,7 +79,12 @@ func openRows(name string, r io.Reader) (*rows, error) {
 			return nil, &FileError{File: name, Msg: "the timeline is empty"}
 		}
 		if err != nil {
-			return nil, s.broken(err)
+			return nil, s.ended(err)
+		}
+		for _, c := range compressions {
+			if bytes.HasPrefix(first, []byte(c.magic)) {
+				return nil, s.bad(fmt.Errorf("the timeline is compressed: try %s %s | failwise replay -", c.reader, name))
+			}
 		}
 		first = bytes.TrimSpace(bytes.TrimPrefix(first, []byte("\xef\xbb\xbf")))
 		switch {
@@ -315,11 +330,22 @@ func (s *rows) intern(b []byte) (string, error) {
 	if known, ok := s.names[name]; ok {
 		return known, nil
 	}
+	if err := nodeName(name); err != nil {
+		return "", err
+	}
 	if len(s.names) >= maxNodes {
 		return "", fmt.Errorf("node %q is one more than %d", name, maxNodes)
 	}
 	s.names[name] = name
 	return name, nil
+}
+
+// nodeName refuses a name that a terminal would not show as it is.
+func nodeName(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Errorf("%q is no name for a node", name)
+	}
+	return nil
 }
 
 // jsonRow is a line of JSON lines, or of a journal.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -69,12 +70,38 @@ func (s *source) documents(src []byte) (roots []*yaml.Node, err error) {
 				e.Line, _ = strconv.Atoi(m[1])
 				e.Msg = m[2]
 			}
+			if e.Line == 0 {
+				e.Line = lineOf(src, e.Msg)
+			}
 			return nil, e
 		}
 		if root := doc.Content[0]; root.Tag != "!!null" {
 			roots = append(roots, root)
 		}
 	}
+}
+
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.+)' referenced$`)
+
+// lineOf finds the line that an error of YAML is about which names none; 0 if it
+// is not to be found.
+func lineOf(src []byte, msg string) int {
+	at := -1
+	if m := unknownAnchor.FindStringSubmatch(msg); m != nil {
+		at = bytes.Index(src, []byte("*"+m[1]))
+	} else if !utf8.Valid(src) {
+		for at = 0; ; {
+			r, n := utf8.DecodeRune(src[at:])
+			if r == utf8.RuneError && n <= 1 {
+				break
+			}
+			at += n
+		}
+	}
+	if at < 0 {
+		return 0
+	}
+	return 1 + bytes.Count(src[:at], []byte{'\n'})
 }
 
 // resolve follows an alias.
@@ -169,11 +196,13 @@ func (s *source) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-func (s *source) number(n *yaml.Node, what string) int {
+func (s *source) number(n *yaml.Node, what string) int { return s.numberFrom(0, n, what) }
+
+func (s *source) numberFrom(least int, n *yaml.Node, what string) int {
 	text := s.text(n, what)
 	v, err := strconv.Atoi(text)
-	if err != nil || v < 0 || v > 1_000_000 {
-		s.fail(n, "%s: %q is no whole number from 0 to 1000000", what, text)
+	if err != nil || v < least || v > 1_000_000 {
+		s.fail(n, "%s: %q is no whole number from %d to 1000000", what, text, least)
 	}
 	return v
 }
