@@ -248,7 +248,7 @@ func TestManualPolicyHoldsUntilAskedFor(t *testing.T) {
 	w.says("it is not the primary: set read-only")
 	s.must(0, "db1 follows", "recover", "db1")
 	s.must(0, "has no transaction", "recover", "db1", "--show-errant")
-	s.must(0, "nothing is wrong", "why")
+	s.must(0, "recover of db1 was done", "why")
 	s.must(0, "db1", "topology")
 	w.signal(syscall.SIGINT)
 	if code := w.ends(); code != 0 {
