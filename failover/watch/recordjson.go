@@ -34,11 +34,15 @@ func (r roundRecord) MarshalJSON() ([]byte, error) {
 	}{plain(r), failover.Stamp(r.Began)})
 }
 
-// MarshalJSON writes a list without elements as such.
+// MarshalJSON writes the time with milliseconds, and a list without elements as
+// such.
 func (r operationRecord) MarshalJSON() ([]byte, error) {
 	type plain operationRecord
 	if r.Steps == nil {
 		r.Steps = []promote.Progress{}
 	}
-	return json.Marshal(plain(r))
+	return json.Marshal(struct {
+		Time string `json:"time"`
+		plain
+	}{failover.Stamp(r.Time), plain(r)})
 }
