@@ -216,13 +216,12 @@ func sparkline(history []rules.State, columns int, paint painter) string {
 		return ""
 	}
 	glyph := map[rules.State]string{rules.Online: "▁", rules.Unknown: "▂", rules.Suspect: "▄", rules.Timeout: "▆", rules.Stopped: "█"}
-	order := map[rules.State]int{rules.Online: 1, rules.Unknown: 2, rules.Suspect: 3, rules.Timeout: 4, rules.Stopped: 5}
 	var b strings.Builder
 	for c := range columns {
 		from, to := c*len(history)/columns, (c+1)*len(history)/columns
 		worst := rules.StateUnset
 		for _, s := range history[from:to] {
-			if order[s] > order[worst] {
+			if s.Worse(worst) {
 				worst = s
 			}
 		}

@@ -3,6 +3,17 @@ package rules
 // stateWeight orders states by how much they say about a node that is down.
 var stateWeight = [...]uint8{StateUnset: 0, Online: 1, Unknown: 2, Suspect: 3, Timeout: 4, Stopped: 5}
 
+// Worse reports whether s says more than t about a node that is down: stopped,
+// timeout, suspect, unknown, online, unset.
+func (s State) Worse(t State) bool { return s.weight() > t.weight() }
+
+func (s State) weight() uint8 {
+	if int(s) < len(stateWeight) {
+		return stateWeight[s]
+	}
+	return 0
+}
+
 // Worst returns the worse of two outcomes that different probe types saw on one
 // node: first by [Rule.Severity] (fail, alert, none; a rule that never expires
 // is none), then by state (stopped, timeout, suspect, unknown, online), then the
@@ -21,10 +32,10 @@ func (m *Map) Worst(a, b Outcome) Outcome {
 		}
 		return b
 	}
-	if wa, wb := stateWeight[ra.State], stateWeight[rb.State]; wa != wb {
-		if wa > wb {
-			return a
-		}
+	switch {
+	case ra.State.Worse(rb.State):
+		return a
+	case rb.State.Worse(ra.State):
 		return b
 	}
 	return min(a, b)

@@ -15,13 +15,10 @@ type history struct {
 	state  [historySeconds]rules.State
 }
 
-// badness orders states: the larger, the worse.
-var badness = map[rules.State]int{rules.Online: 1, rules.Unknown: 2, rules.Suspect: 3, rules.Timeout: 4, rules.Stopped: 5}
-
 func (h *history) add(at time.Time, s rules.State) {
 	second := at.Unix()
 	i := second % historySeconds
-	if h.second[i] != second || badness[s] > badness[h.state[i]] {
+	if h.second[i] != second || s.Worse(h.state[i]) {
 		h.second[i], h.state[i] = second, s
 	}
 }
