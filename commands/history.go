@@ -69,7 +69,7 @@ func runHistory(ctx context.Context, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	any := false
+	found := false
 	for rec, err := range journal.Read(ctx, dir, q) {
 		var damaged *journal.LineError
 		if errors.As(err, &damaged) {
@@ -79,7 +79,7 @@ func runHistory(ctx context.Context, in *invocation) error {
 		if err != nil {
 			return refused(fmt.Errorf("journal: %w", err))
 		}
-		any = true
+		found = true
 		if err := write(rec); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func runHistory(ctx context.Context, in *invocation) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the result: %w", err)
 	}
-	if !any {
+	if !found {
 		in.remark("the journal of cluster %s has nothing in that time", c.Name)
 	}
 	return nil

@@ -169,7 +169,7 @@ func (in *invocation) printPolicy(c *config.Cluster, s journal.State) error {
 	now := time.Now()
 	view := policyView{Cluster: c.Name, Policy: effectivePolicy(s.Policy, c.Policy, now), Nodes: []nodePolicy{}}
 	for _, n := range c.Nodes {
-		if p, ok := s.NodePolicy[n.Name]; ok && !(p.Ended(now) && p.Then == failover.Automatic.String()) {
+		if p, ok := s.NodePolicy[n.Name]; ok && (!p.Ended(now) || p.Then != failover.Automatic.String()) {
 			view.Nodes = append(view.Nodes, nodePolicy{n.Name, effectivePolicy(p, "automatic", now)})
 		}
 	}

@@ -85,7 +85,7 @@ type running struct {
 func (s *site) start(args ...string) *running {
 	s.t.Helper()
 	r := &running{t: s.t, out: &output{}, done: make(chan struct{})}
-	r.cmd = exec.Command("failwise", append([]string{"--config", s.config()}, args...)...) //nolint:noctx // ended by signals, which is what is tested
+	r.cmd = exec.Command("failwise", append([]string{"--config", s.config()}, args...)...)
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
 	if err := r.cmd.Start(); err != nil {
 		s.t.Fatal(err)

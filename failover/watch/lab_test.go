@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -96,7 +95,7 @@ func (l *lab) notify(n Notice) {
 	l.mu.Lock()
 	l.notices = append(l.notices, n)
 	l.mu.Unlock()
-	l.t.Log(fmt.Sprintf("%s %-9s %-4s %s", n.Time.Format("05.000"), n.Kind, n.Node, n.Text))
+	l.t.Logf("%s %-9s %-4s %s", n.Time.Format("05.000"), n.Kind, n.Node, n.Text)
 	select {
 	case l.wake <- struct{}{}:
 	default:
