@@ -140,20 +140,12 @@ func (in *invocation) policyNow(ctx context.Context, c *config.Cluster, now time
 	if err != nil {
 		return policyReport{}, err
 	}
-	p := policyReport{Mode: c.Policy}
 	state, _, err := journal.NewStateFile(journal.NewDir(journal.ClusterDir(all.StateDir, c.Name))).Load(ctx)
-	switch set := state.Policy; {
-	case err != nil:
-		return p, err
-	case set.Mode == "":
-	case set.Ended(now):
-		if set.Then != "" {
-			p.Mode = set.Then
-		}
-	default:
-		p = policyReport{Mode: set.Mode, By: set.By, Since: jsonTime(set.Since), Until: jsonTime(set.Until), Reason: set.Reason}
+	if err != nil {
+		return policyReport{Mode: c.Policy}, err
 	}
-	return p, nil
+	p := effectivePolicy(state.Policy, c.Policy, now)
+	return policyReport{Mode: p.Mode, By: p.By, Since: p.Since, Until: p.Until, Reason: p.Reason}, nil
 }
 
 // jsonTime is a time in JSON output: RFC 3339 with milliseconds, "" for none.

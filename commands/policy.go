@@ -150,7 +150,7 @@ type nodePolicy struct {
 // effectivePolicy is the policy that holds now.
 func effectivePolicy(p journal.PolicyState, otherwise string, now time.Time) policyOf {
 	switch {
-	case p.Mode == "":
+	case p.Mode == "", p.Ended(now) && p.Then == "":
 		return policyOf{Mode: otherwise, Source: "configuration"}
 	case p.Ended(now):
 		return policyOf{Mode: p.Then, Source: "after the limited policy ended"}
