@@ -11,6 +11,7 @@ import (
 	"failwise/failover"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
+	"failwise/rules"
 )
 
 func checkWatchCommand() *command {
@@ -74,6 +75,14 @@ func lastFailoverText(s journal.State) string {
 		s.LastFailover.Time.Local().Format("2006-01-02 15:04:05"))
 }
 
+// expiryWord is what an expiry leads to under a policy.
+func expiryWord(a failover.AlarmStatus, p failover.Policy) string {
+	if a.Action == rules.Fail && p != failover.Automatic {
+		return "expires"
+	}
+	return a.Action.String()
+}
+
 // judgeWatcher is the verdict on a watcher that answers.
 func judgeWatcher(s watch.Snapshot) checkReport {
 	var critical, warning []string
@@ -82,6 +91,9 @@ func judgeWatcher(s watch.Snapshot) checkReport {
 		if n.Hold != nil && n.Stage == failover.NearlyDown {
 			critical = append(critical, fmt.Sprintf("%s is nearly_down and held: %s", n.Name, n.Hold.Reason))
 		}
+		if n.Maintenance && s.Engine.Policy.Policy != failover.Maintenance {
+			warning = append(warning, n.Name+" is in maintenance")
+		}
 		if n.Shunned != "" {
 			warning = append(warning, fmt.Sprintf("%s is shunned: %s", n.Name, n.Shunned))
 		}
@@ -89,7 +101,7 @@ func judgeWatcher(s watch.Snapshot) checkReport {
 			alarms++
 			text := fmt.Sprintf("alarm %s on %s, %d ticks", a.Outcome, n.Name, a.Count)
 			if a.Left != nil && a.Running {
-				text += fmt.Sprintf(", %s in %.0f s", a.Action, a.Left.Seconds())
+				text += fmt.Sprintf(", %s in %.0f s", expiryWord(a, s.Engine.Policy.Policy), a.Left.Seconds())
 				if next < 0 || *a.Left < next {
 					next = *a.Left
 				}

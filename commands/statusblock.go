@@ -29,7 +29,7 @@ func statusBlock(s watch.Snapshot, paint painter, width int) []string {
 	}
 	if s.Engine.Operation != "" {
 		head += ", " + s.Engine.Operation
-	} else if s.Winner != "" {
+	} else if s.Winner != "" && s.Winner != primaryOf(s) {
 		head += ", next " + s.Winner
 	} else if s.Refusal != "" {
 		head += ", no candidate"
@@ -55,10 +55,30 @@ func statusBlock(s watch.Snapshot, paint painter, width int) []string {
 	return lines
 }
 
+// primaryOf is the primary's name, empty if there is none.
+func primaryOf(s watch.Snapshot) string {
+	for _, n := range s.Engine.Nodes {
+		if n.Role == failover.Primary {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// nodeName fits a node's name into a column; of an address the end tells nodes
+// apart, not the beginning.
+func nodeName(name string, columns int) string {
+	runes := []rune(name)
+	if len(runes) <= columns || !strings.Contains(name, ":") {
+		return clip(name, columns)
+	}
+	return "…" + string(runes[len(runes)-columns+1:])
+}
+
 // nodeLine is one node: role, name, stage, state, sparkline, lag, alarm.
 func nodeLine(n failover.NodeSnapshot, v watch.NodeView, paint painter, width int) string {
 	const spark = 12
-	left := fmt.Sprintf("%-8s %-7s %-11s %-7s ", clip(n.Name, 8), n.Role, n.Stage, n.State)
+	left := fmt.Sprintf("%-8s %-7s %-11s %-7s ", nodeName(n.Name, 8), n.Role, n.Stage, n.State)
 	lag := "lag ?"
 	if v.Lag != nil {
 		lag = fmt.Sprintf("lag %.0fs", *v.Lag)
@@ -74,8 +94,11 @@ func nodeLine(n failover.NodeSnapshot, v watch.NodeView, paint painter, width in
 // alarmText is the alarm that matters most: count, threshold, and the seconds to
 // its expiry.
 func alarmText(n failover.NodeSnapshot) string {
-	if n.Shunned != "" {
+	switch {
+	case n.Shunned != "":
 		return n.Shunned
+	case n.Maintenance:
+		return "in maintenance"
 	}
 	best := -1
 	for i, a := range n.Alarms {

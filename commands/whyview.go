@@ -46,7 +46,7 @@ func (in *invocation) printWhy(r whyReport) {
 		if n.Name == r.Node {
 			row("stage", "%s %s", n.Role, n.Stage)
 			for _, a := range n.Alarms {
-				row("alarm", "%s", alarmSentence(a))
+				row("alarm", "%s", alarmSentence(a, d.Snapshot.Policy.Policy))
 			}
 		}
 	}
@@ -71,7 +71,9 @@ func (in *invocation) printWhy(r whyReport) {
 			row("evidence", "%s probe: %s in phase %s after %.3f s: %s", e.Type, e.Outcome, e.Phase, e.Seconds, e.Message)
 		}
 	}
-	row("more", "failwise explain %s", d.Outcome)
+	if d.Outcome != rules.OK {
+		row("more", "failwise explain %s", d.Outcome)
+	}
 }
 
 func (in *invocation) printWhyOperation(d *decisionView, row func(string, string, ...any)) {
@@ -123,7 +125,7 @@ func (in *invocation) printWhyConfirmation(d *decisionView, row func(string, str
 }
 
 // alarmSentence is an alarm in one line.
-func alarmSentence(a failover.AlarmStatus) string {
+func alarmSentence(a failover.AlarmStatus, policy failover.Policy) string {
 	switch {
 	case a.Window > 0:
 		return fmt.Sprintf("%s: %d of the last %d ticks, %s at %d", a.Outcome, a.Count, a.Window, a.Action, a.Threshold)
@@ -133,6 +135,8 @@ func alarmSentence(a failover.AlarmStatus) string {
 		return fmt.Sprintf("%s: expired at %d of %d ticks, %s", a.Outcome, a.Count, a.Threshold, a.Action)
 	case !a.Running:
 		return fmt.Sprintf("%s: stands still at %d of %d ticks, since the latest outcome does not support it", a.Outcome, a.Count, a.Threshold)
+	case a.Left != nil && policy != failover.Automatic:
+		return fmt.Sprintf("%s: %d of %d ticks, expires in %.0f s if nothing changes; the policy is %s", a.Outcome, a.Count, a.Threshold, a.Left.Seconds(), policy)
 	case a.Left != nil:
 		return fmt.Sprintf("%s: %d of %d ticks, %s in %.0f s if nothing changes", a.Outcome, a.Count, a.Threshold, a.Action, a.Left.Seconds())
 	default:

@@ -130,6 +130,9 @@ func (w *Watcher) sentence(ev failover.Event) string {
 	case failover.ReplicaFailed:
 		return "failed: it is shunned and no candidate until it is well again"
 	case failover.FailoverDecided:
+		if ev.Forced {
+			return w.forcedSentence()
+		}
 		return fmt.Sprintf("failover: %s has expired and everything allows it (%s)", ev.Outcome, w.rules.Origin(ev.Outcome))
 	case failover.Promoted:
 		return fmt.Sprintf("is the primary now, in place of %s", ev.Peer)
@@ -146,9 +149,25 @@ func (w *Watcher) sentence(ev failover.Event) string {
 	return ev.Kind.String()
 }
 
+// forcedSentence says who ordered a failover and what he passed over.
+func (w *Watcher) forcedSentence() string {
+	op := w.forced
+	if op == nil {
+		return "failover: ordered by hand, and every check allows it"
+	}
+	s := "failover: " + op.reason
+	if len(op.ignore) > 0 {
+		s += fmt.Sprintf(", passing over %v", op.ignore)
+	}
+	return s + "; every other check allows it"
+}
+
 // fuse says what a new alarm will lead to, and when.
 func (w *Watcher) fuse(ev failover.Event) string {
 	r := w.rules.Rule(ev.Outcome)
+	if policy := w.policyOf(ev.Node); r.Fatal() && policy != failover.Automatic {
+		return fmt.Sprintf("the rules say %s after %s, but the policy is %s: nothing is failed over", r.Action, ticks(r.Threshold), policy)
+	}
 	switch {
 	case r.Threshold < 0:
 		return "logged only, never acted on"
@@ -159,6 +178,17 @@ func (w *Watcher) fuse(ev failover.Event) string {
 	default:
 		return fmt.Sprintf("%s after %s (%s)", r.Action, ticks(r.Threshold), w.cfg.Timings.Ticks(r.Threshold))
 	}
+}
+
+// policyOf is the policy that holds for a node.
+func (w *Watcher) policyOf(node string) failover.Policy {
+	s := w.engine.Snapshot(w.now)
+	for _, n := range s.Nodes {
+		if n.Name == node && n.Maintenance {
+			return failover.Maintenance
+		}
+	}
+	return s.Policy.Policy
 }
 
 func ticks(n int) string {

@@ -264,8 +264,15 @@ func resultText(op *operation, r promote.Result, err error) string {
 		return fmt.Sprintf("%s: %s is open, but: %v", op.what, r.NewPrimary, err)
 	case err != nil && len(r.UndoLeft) > 0:
 		return fmt.Sprintf("%s failed after %s: %v; could not be taken back: %v", op.what, took, err, r.UndoLeft)
+	case err != nil && len(r.Undone) == 0:
+		return fmt.Sprintf("%s was refused, nothing was changed: %v", op.what, err)
 	case err != nil:
 		return fmt.Sprintf("%s failed after %s and was taken back: %v", op.what, took, err)
+	case r.Plan.Operation == hooks.Recover:
+		return fmt.Sprintf("%s: it follows %s again, after %s", op.what, r.NewPrimary, took)
+	case r.Plan.Operation == hooks.Switch:
+		return fmt.Sprintf("%s: %s is the primary; writes were blocked for %s, all done after %s",
+			op.what, r.NewPrimary, r.WritesBlocked.Round(time.Millisecond), took)
 	default:
 		return fmt.Sprintf("%s: %s is the primary; first write after %s, all done after %s; %s",
 			op.what, r.NewPrimary, r.FirstWrite.Round(100*time.Microsecond), took, r.Loss.Why)

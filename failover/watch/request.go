@@ -83,7 +83,7 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 	if r.By != "" {
 		reason = fmt.Sprintf("asked for by %s: %s", r.By, reason)
 	}
-	op := &operation{old: w.known.roles, reason: reason, reply: reply, watch: progress}
+	op := &operation{old: w.known.roles, reason: reason, ignore: r.Ignore, reply: reply, watch: progress}
 	switch r.Operation {
 	case "failover":
 		w.forced = op
