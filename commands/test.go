@@ -109,7 +109,7 @@ func (v *testView) add(r replay.Result) {
 	if !r.Passed() {
 		word = v.paint.red("FAIL")
 	}
-	fmt.Fprintf(v.in.Out, "%s  %s:%d  %s\n", word, r.Test.File, r.Test.Line, r.Test.Name)
+	fmt.Fprintf(v.in.Out, "%s  %s:%d  %s\n", word, r.Test.File, r.Test.Line, oneLine(r.Test.Name))
 	for _, f := range r.Failures {
 		fmt.Fprintf(v.in.Out, "      %s:%d\n        expected: %s\n        happened: %s\n", r.Test.File, f.Line, f.Expected, f.Happened)
 		for _, ev := range f.Around {

@@ -67,7 +67,7 @@ func excerpt(f Finding) (source string, pad, width int) {
 	start := min(max(f.Column-1, 0), len(line))
 	width = max(1, min(f.Width, len(line)-start))
 	if len(line) <= excerptWidth {
-		return strings.TrimRight(string(line), " "), start, width
+		return strings.TrimRight(string(line), " "), columns(line[:start]), max(1, columns(line[start:min(start+width, len(line))]))
 	}
 	from := max(0, min(start-excerptWidth/3, len(line)-excerptWidth))
 	to := min(len(line), from+excerptWidth)
@@ -79,8 +79,28 @@ func excerpt(f Finding) (source string, pad, width int) {
 		cut[len(cut)-1] = '…'
 	}
 	width = max(1, min(width, to-start))
-	return strings.TrimRight(string(cut), " "), start - from, width
+	return strings.TrimRight(string(cut), " "), columns(cut[:start-from]), columns(cut[start-from:][:width])
 }
+
+// columns is how many columns of a terminal the text takes: East Asian letters
+// and emoji take two, marks that combine with the letter before them none.
+func columns(text []rune) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me):
+		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) && !halfWidth(r),
+			r >= 0x3000 && r <= 0x303e, r >= 0xff01 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// halfWidth reports the narrow forms of Katakana and Hangul.
+func halfWidth(r rune) bool { return r >= 0xff61 && r <= 0xffdc }
 
 // printable replaces what would move the cursor or change the terminal; each
 // character stays one.

@@ -29,6 +29,14 @@ func TestRender(t *testing.T) {
 			Finding{File: "f\x1b[31m", Line: 1, Column: 3, Width: 1, Severity: Error, Code: "FW102", Message: "m\a", Source: "\t\x1bx"},
 			"f\ufffd[31m:1: error FW102 m\ufffd\n    1 |  \ufffdx\n      |   ^\n",
 		},
+		"wide letters": {
+			Finding{File: "f", Line: 1, Column: 4, Width: 2, Severity: Error, Code: "FW102", Message: "m", Source: "日本=値e\u0301x"},
+			"f:1: error FW102 m\n    1 | 日本=値e\u0301x\n      |      ^^^\n",
+		},
+		"a narrow form and a combined letter": {
+			Finding{File: "f", Line: 1, Column: 4, Width: 1, Severity: Error, Code: "FW102", Message: "m", Source: "ｱe\u0301x"},
+			"f:1: error FW102 m\n    1 | ｱe\u0301x\n      |   ^\n",
+		},
 		"place outside of the line": {
 			Finding{File: "f", Line: 1, Column: 90, Width: 9, Severity: Error, Code: "FW102", Message: "m", Source: "ab"},
 			"f:1: error FW102 m\n    1 | ab\n      |   ^\n",
