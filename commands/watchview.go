@@ -156,7 +156,7 @@ func (v *watchView) print(ctx context.Context, w *watch.Watcher) {
 // erase removes the block from the screen.
 func (v *watchView) erase() {
 	if v.drawn > 0 {
-		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", v.drawn)
+		fmt.Fprintf(v.out, "\r\x1b[%dA\x1b[J", v.drawn)
 		v.drawn = 0
 	}
 }
