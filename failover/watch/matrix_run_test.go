@@ -487,7 +487,7 @@ func (tr *trial) why() {
 		return
 	}
 	tr.row.why = last.Text
-	if !slices.Contains(tr.outcomes, last.Outcome) && !(tr.fault == "flapping" && last.Outcome == rules.OK) {
+	if !slices.Contains(tr.outcomes, last.Outcome) && (tr.fault != "flapping" || last.Outcome != rules.OK) {
 		tr.t.Errorf("the last decision %q is about %s, want one of %v", last.Text, last.Outcome, tr.outcomes)
 	}
 	switch {
