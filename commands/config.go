@@ -136,7 +136,8 @@ func configCheckCommand() *command {
 		name:     "check",
 		operands: "[FILE]",
 		summary:  "report everything that is wrong with the configuration",
-		about:    "Exit code 0 if nothing is wrong, else 2. The rules have a checker of their own: failwise lint.",
+		about: "Files that are named must be there and readable, programs runnable, here and for this user. Exit code 0 if\n" +
+			"nothing is wrong, else 2. The rules have a checker of their own: failwise lint.",
 		examples: []example{{"config check ./failwise.yaml", "before it is rolled out"}},
 		max:      1,
 		run: func(_ context.Context, in *invocation) error {
@@ -146,7 +147,7 @@ func configCheckCommand() *command {
 				}
 			}
 			report := configCheckReport{Clusters: []string{}, Problems: []problemReport{}}
-			c, err := in.config()
+			c, err := in.loadConfig(true)
 			var wrong *config.Error
 			switch {
 			case errors.As(err, &wrong):

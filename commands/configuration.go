@@ -16,6 +16,17 @@ func (in *invocation) config() (*config.Config, error) {
 	if in.loaded != nil {
 		return in.loaded, nil
 	}
+	c, err := in.loadConfig(false)
+	if err != nil {
+		return nil, err
+	}
+	in.loaded = c
+	return c, nil
+}
+
+// loadConfig reads the configuration; reach also looks at the files and programs
+// that it names.
+func (in *invocation) loadConfig(reach bool) (*config.Config, error) {
 	flags := map[string]string{}
 	for _, k := range config.Keys() {
 		if k.Flag != "" && in.IsSet(k.Flag) {
@@ -25,15 +36,17 @@ func (in *invocation) config() (*config.Config, error) {
 	c, warnings, err := config.Load(config.Options{
 		File: in.String("config"), Cluster: in.clusterName(),
 		Hosts: in.StringSlice("host"), Socket: in.String("socket"),
-		Flags: flags, Environ: in.Environ(), Root: os.Geteuid() == 0,
+		Flags: flags, Environ: in.Environ(), Root: os.Geteuid() == 0, Reach: reach,
 	})
 	for _, w := range warnings {
 		in.remark("%s", w)
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, misconfigured(err, "correct the name; docs/configuration.md shows a file to begin with")
+	}
 	if err != nil {
 		return nil, misconfigured(err)
 	}
-	in.loaded = c
 	return c, nil
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Environ []string
 	// Root: the process runs as the super-user.
 	Root bool
+	// Reach also reports files that cannot be read and programs that cannot be run.
+	Reach bool
 }
 
 // Load reads the configuration. Its error is an [*Error] if something in the
@@ -64,6 +66,9 @@ func Load(o Options) (*Config, []string, error) {
 			return nil, warnings, err
 		}
 		c.Clusters = []*Cluster{adHoc}
+		if o.Reach {
+			c.reach(&b)
+		}
 		return c, warnings, p.err()
 	}
 	for i := range doc.clusters {
@@ -72,6 +77,9 @@ func Load(o Options) (*Config, []string, error) {
 			return nil, warnings, err
 		}
 		c.Clusters = append(c.Clusters, cluster)
+	}
+	if o.Reach {
+		c.reach(&b)
 	}
 	return c, warnings, p.err()
 }
@@ -115,14 +123,16 @@ func (o Options) places() []string {
 
 // UntrustedError says that a configuration was found where someone else could
 // have put it; it may name programs to run.
-type UntrustedError struct{ File, Reason string }
+type UntrustedError struct{ File, Reason, Hint string }
 
 func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("found the configuration %s, but %s", e.File, e.Reason)
 }
 
-// Hints says how to use the file all the same.
-func (e *UntrustedError) Hints() []string { return []string{"give it with --config if it is yours"} }
+// Hints says how to mend it, and how to use the file all the same.
+func (e *UntrustedError) Hints() []string {
+	return []string{e.Hint, "or give it with --config if it is yours: failwise --config " + e.File}
+}
 
 // flagLayer is what the global flags set.
 func (o Options) flagLayer(p *problems) *layer {
