@@ -233,6 +233,9 @@ func (s *rows) cut(line []byte) (row, error) {
 
 // quoted reads a row with quoted fields, which may go on over several lines.
 func (s *rows) quoted(line []byte) (row, error) {
+	if f, ok := s.unquote(line); ok {
+		return s.fields(f[0], f[1], f[2])
+	}
 	text := slices.Clone(line)
 	first := s.number
 	for bytes.Count(text, []byte{'"'})%2 == 1 {
@@ -251,6 +254,49 @@ func (s *rows) quoted(line []byte) (row, error) {
 	}
 	c := s.columns
 	return s.fields([]byte(fields[c[0]]), []byte(fields[c[1]]), []byte(fields[c[2]]))
+}
+
+// unquote cuts a row whose quoted fields have no quote inside and end on its line,
+// which is what programs write that quote everything. It is many times as fast as
+// the whole syntax.
+func (s *rows) unquote(line []byte) (fields [3][]byte, ok bool) {
+	found := 0
+	for n := 0; n < s.width; n++ {
+		var field []byte
+		quote := len(line) > 0 && line[0] == '"'
+		end := ','
+		if quote {
+			line, end = line[1:], '"'
+		}
+		i := bytes.IndexRune(line, end)
+		switch {
+		case i >= 0:
+			field, line = line[:i], line[i+1:]
+		case quote:
+			return fields, false
+		default:
+			field, line = line, nil
+		}
+		last := i < 0
+		if quote {
+			if last = len(line) == 0; !last && line[0] != ',' {
+				return fields, false
+			}
+			line = line[min(1, len(line)):]
+		} else if bytes.IndexByte(field, '"') >= 0 {
+			return fields, false
+		}
+		for j, c := range s.columns {
+			if c == n {
+				fields[j] = field
+				found++
+			}
+		}
+		if last {
+			return fields, found == len(fields)
+		}
+	}
+	return fields, false
 }
 
 func splitQuoted(line []byte) ([]string, error) {

@@ -226,10 +226,11 @@ func (p *player) begin(first []row) error {
 	if p.rows.time.absolute {
 		p.report.Start = time.Unix(0, p.rows.time.base).UTC()
 	}
+	learned := 0 // the line that names the nodes
 	if p.learn {
 		for _, w := range first {
 			if w.begin != nil && len(w.begin.Nodes) > 0 {
-				p.Nodes = w.begin.Nodes
+				p.Nodes, learned = w.begin.Nodes, w.line
 				break
 			}
 		}
@@ -246,6 +247,9 @@ func (p *player) begin(first []row) error {
 	}
 	for _, side := range p.Sides {
 		d, err := newDriver(side, p.Nodes, p.report.ProbeInterval, p.report.Journal)
+		if learned > 0 && errors.Is(err, failover.ErrNodes) {
+			return &FileError{File: p.rows.name, Line: learned, Msg: err.Error(), Err: err}
+		}
 		if err != nil {
 			return err
 		}

@@ -62,18 +62,20 @@ var refusedEvents = []string{
 // The same rows give the same events however they are written.
 func TestTimelineFormats(t *testing.T) {
 	for name, src := range map[string]string{
-		"durations":    refused,
-		"crlf":         strings.ReplaceAll(refused, "\n", "\r\n"),
-		"no last end":  strings.TrimSuffix(refused, "\n"),
-		"bom":          "\xef\xbb\xbf" + refused,
-		"blank lines":  "\n" + strings.ReplaceAll(refused, "\n", "\n\n"),
-		"upper case":   strings.ReplaceAll(strings.ReplaceAll(refused, "time,", "Time,"), "socket_io_error", "SOCKET_IO_ERROR"),
-		"blanks":       strings.ReplaceAll(refused, ",", " , "),
-		"quoted":       "time,node,outcome\n\"0s\",\"db1\",ok\n0s,db2,ok\n5s,\"db1\",\"socket_io_error\"\n5s,db2,ok\n",
-		"more columns": "elapsed_ms,outcome,node,time\n1,ok,db1,0s\n1,ok,db2,0s\n,socket_io_error,db1,5s\n2.5,ok,db2,5s\n",
-		"utc":          rfc(refused, "2026-03-01T21:11:0%dZ"),
-		"utc, millis":  rfc(refused, "2026-03-01T21:11:0%d.000Z"),
-		"other zone":   rfc(refused, "2026-03-01T21:11:0%d+01:00"),
+		"durations":                refused,
+		"crlf":                     strings.ReplaceAll(refused, "\n", "\r\n"),
+		"no last end":              strings.TrimSuffix(refused, "\n"),
+		"bom":                      "\xef\xbb\xbf" + refused,
+		"blank lines":              "\n" + strings.ReplaceAll(refused, "\n", "\n\n"),
+		"upper case":               strings.ReplaceAll(strings.ReplaceAll(refused, "time,", "Time,"), "socket_io_error", "SOCKET_IO_ERROR"),
+		"blanks":                   strings.ReplaceAll(refused, ",", " , "),
+		"quoted":                   "time,node,outcome\n\"0s\",\"db1\",ok\n0s,db2,ok\n5s,\"db1\",\"socket_io_error\"\n5s,db2,ok\n",
+		"all quoted":               "\"time\",\"node\",\"outcome\"\r\n\"0s\",\"db1\",\"ok\"\r\n\"0s\",\"db2\",\"ok\"\r\n\"5s\",\"db1\",\"socket_io_error\"\r\n\"5s\",\"db2\",\"ok\"\r\n",
+		"quotes and commas within": "time,message,outcome,node\n0s,\"a, b\",\"ok\",db1\n\"0s\",\"\"\"\",ok,\"db2\"\n5s,\"a \"\"b\"\", c\nd\",socket_io_error,\"db1\"\n5s,\"\",\"ok\",\"db2\"\n",
+		"more columns":             "elapsed_ms,outcome,node,time\n1,ok,db1,0s\n1,ok,db2,0s\n,socket_io_error,db1,5s\n2.5,ok,db2,5s\n",
+		"utc":                      rfc(refused, "2026-03-01T21:11:0%dZ"),
+		"utc, millis":              rfc(refused, "2026-03-01T21:11:0%d.000Z"),
+		"other zone":               rfc(refused, "2026-03-01T21:11:0%d+01:00"),
 		"json": `{"time":"0s","node":"db1","outcome":"ok"}
 {"time":"0s","node":"db2","outcome":"ok","elapsed_ms":1.5}
 {"time":"5s","node":"db1","outcome":"socket_io_error","message":"connection refused"}
@@ -92,6 +94,24 @@ func TestTimelineFormats(t *testing.T) {
 				t.Errorf("side %+v", s)
 			}
 		})
+	}
+}
+
+// Programs that quote everything are read without a reader for each row.
+func TestQuotedRowsCostLittle(t *testing.T) {
+	const rows = 10_000
+	var b strings.Builder
+	b.WriteString("time,node,outcome\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "\"%ds\",\"db%d\",\"ok\"\n", i/2, 1+i%2)
+	}
+	allocs := testing.AllocsPerRun(1, func() {
+		if r, events := replayed(t, b.String(), nil); r.Rows != rows || len(events) > 0 {
+			t.Errorf("report %+v, events %q", r, events)
+		}
+	})
+	if allocs > 2*rows {
+		t.Errorf("%.0f allocations for %d rows", allocs, rows)
 	}
 }
 
@@ -130,6 +150,7 @@ func TestRowsThatAreBad(t *testing.T) {
 		{"{\"time\":\"0s\",\"node\":\"db1\",\"outcome\":\"ok\"}\n{\"time\":1}", 2, "time cannot be a number"},
 		{"{\"time\":\"0s\",\"node\":\"db1\",\"outcome\":\"ok\"}\n{\"time\":\"1s\"}", 2, `no "outcome"`},
 		{"{\"time\":\"0s\",\"node\":\"db1\",\"outcome\":\"ok\"}\nrubbish", 2, "not a JSON object"},
+		{`{"time":"0s","kind":"start","data":{"nodes":[{}]}}`, 1, "a node has no name"},
 		{"time,node,outcome\n2026-13-01T00:00:00Z,db1,ok", 2, "is not RFC 3339"},
 		{"time,node,outcome\n2026-03-01T25:00:00Z,db1,ok", 2, "is not RFC 3339"},
 		{"", 0, "is empty"},
