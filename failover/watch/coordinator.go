@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"failwise/failover"
@@ -56,11 +57,18 @@ func (w *Watcher) pollLock(ctx context.Context) {
 		defer cancel()
 		lease, err := w.cfg.Locker.Acquire(limit)
 		var unfinished []journal.OperationLog
-		var unread error
 		if err == nil {
-			unfinished, unread = journal.Unfinished(limit, w.dir)
+			unfinished, err = journal.Unfinished(limit, w.dir)
 		}
-		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished, unread) })
+		if err != nil && lease != nil {
+			// What an earlier watcher has left half-done is not known: not yet.
+			err = fmt.Errorf("the promotion logs of an earlier watcher cannot be read: %w", err)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
+			_ = lease.Release(last)
+			cancel()
+			lease = nil
+		}
+		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished) })
 		if !taken && lease != nil {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
 			defer cancel()
@@ -70,7 +78,7 @@ func (w *Watcher) pollLock(ctx context.Context) {
 }
 
 // takeLock takes in the answer of the lock.
-func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unfinished []journal.OperationLog, unread error) {
+func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unfinished []journal.OperationLog) {
 	w.acquiring = false
 	if err != nil {
 		if text := err.Error(); text != w.lockNote {
@@ -88,9 +96,6 @@ func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unf
 		w.note(slog.LevelInfo, "", "holds the lock now: acting")
 	}
 	w.lockNote = ""
-	if unread != nil {
-		w.note(slog.LevelError, "", "promotion logs: %v", unread)
-	}
 	w.resume(ctx, unfinished)
 	w.tell(failover.CoordinatorIs(true))
 }

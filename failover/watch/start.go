@@ -215,6 +215,9 @@ func (w *Watcher) resume(ctx context.Context, found []journal.OperationLog) {
 		return
 	}
 	last := found[len(found)-1]
+	for _, older := range found[:len(found)-1] {
+		w.note(slog.LevelWarn, older.Operation.OldPrimary, "an older %s of %s was never finished either and is left alone: log %s", older.Operation.Kind, orNone(older.Operation.OldPrimary), older.Operation.ID)
+	}
 	what := fmt.Sprintf("unfinished %s of %s begun %s", last.Operation.Kind, orNone(last.Operation.OldPrimary), last.Operation.Time.Format(time.RFC3339))
 	w.note(slog.LevelWarn, last.Operation.OldPrimary, "resuming the %s", what)
 	w.tell(failover.OperationBegan(what))
