@@ -69,7 +69,13 @@ func (in *invocation) printCandidates(t topology.Topology, choice topology.Choic
 	case t.PrimaryDead:
 		primary += " (it cannot be read)"
 	}
-	fmt.Fprintf(in.Out, "primary: %s\n", primary)
+	unread := t.Unread()
+	if unread != nil {
+		// Every node is rejected for that, so it comes before them.
+		in.printRefusal(choice)
+	} else {
+		fmt.Fprintf(in.Out, "primary: %s\n", primary)
+	}
 	for _, v := range choice.Verdicts {
 		if !v.Eligible {
 			fmt.Fprintf(in.Out, " -  %-12s %s\n", v.Node, paint.red("not eligible"))
@@ -95,11 +101,16 @@ func (in *invocation) printCandidates(t topology.Topology, choice topology.Choic
 			in.printIndented("would lose nothing that the primary was seen to have")
 		}
 	}
-	if choice.Winner == "" {
-		fmt.Fprintf(in.Out, "%s\n", paint.red("nobody can be promoted: "+choice.Refusal))
-		if choice.Fix != "" {
-			fmt.Fprintf(in.Out, "hint: %s\n", choice.Fix)
-		}
+	if choice.Winner == "" && unread == nil {
+		in.printRefusal(choice)
+	}
+}
+
+// printRefusal says why nobody can be promoted.
+func (in *invocation) printRefusal(choice topology.Choice) {
+	fmt.Fprintln(in.Out, in.paint(Stdout).red(in.folded("nobody can be promoted: "+choice.Refusal)))
+	if choice.Fix != "" {
+		fmt.Fprintln(in.Out, in.folded("hint: "+choice.Fix))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,6 +152,9 @@ func (in *invocation) doctor(ctx context.Context) error {
 	}
 	for _, v := range topology.Choose(topology.Contest{Topology: t}).Verdicts {
 		for _, r := range v.Rejections {
+			if r.Rule == "unreachable" || t.Unread() != nil {
+				continue // said already
+			}
 			report.add(doctor.Finding{Rule: "candidate_" + r.Rule, Severity: doctor.Warning, Node: v.Node, Text: "cannot be promoted: " + r.Reason, Fix: []string{r.Fix}})
 		}
 	}
@@ -251,12 +255,16 @@ func (in *invocation) printDoctor(r doctorReport) error {
 				word = paint.red(f.Severity)
 			}
 			where := ""
-			if f.Node != "" {
+			if f.Node != "" && !strings.HasPrefix(f.Text, f.Node+": ") {
 				where = f.Node + ": "
 			}
-			fmt.Fprintf(in.Out, "%s %s%s (%s)\n", word, where, f.Text, f.Rule)
+			fmt.Fprintln(in.Out, in.folded(fmt.Sprintf("%s %s%s (%s)", word, where, f.Text, f.Rule)))
 			for _, fix := range f.Fix {
-				fmt.Fprintf(in.Out, "  fix: %s\n", fix)
+				if strings.HasSuffix(fix, ";") {
+					fmt.Fprintf(in.Out, "  fix: %s\n", fix) // a statement is to be copied
+					continue
+				}
+				fmt.Fprintln(in.Out, in.folded("  fix: "+fix))
 			}
 		}
 		fmt.Fprintf(in.Out, "%s: %d problems, %d warnings\n", r.Cluster, r.Problems, r.Warnings)

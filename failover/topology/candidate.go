@@ -33,7 +33,7 @@ type Rejection struct {
 type candidateRule struct {
 	name   string
 	reason func(contest, Node) string
-	fix    string
+	fix    advice
 }
 
 // contest is a question with what its rules need over and over.
@@ -75,15 +75,15 @@ func (c contest) siblings(of Node) []Node {
 // but a node that cannot be read fails the first alone.
 var candidateRules = []candidateRule{
 	{"unreachable", func(_ contest, n Node) string { return n.Error },
-		"make it reachable: see `failwise check connect` for the node"},
+		"make it reachable: see `failwise check connect {node}`"},
 	{"promote_never", func(_ contest, n Node) string {
 		return when(n.Promote == Never, "it is configured with promote: never")
 	}, "set promote: neutral or prefer in the configuration"},
 	{"shunned", func(c contest, n Node) string { return named(c.Shunned, n.Name, "it is shunned") },
-		"bring it back with `failwise recover`"},
+		"bring it back with `failwise recover {node}`"},
 	{"maintenance", func(c contest, n Node) string { return named(c.InMaintenance, n.Name, "it is in maintenance") },
-		"end it with `failwise policy automatic --node`"},
-	{"not_a_replica", notAReplica, "attach it to the primary with `failwise recover`"},
+		"end it with `failwise policy automatic --node {node}`, or without --node if the whole cluster is in maintenance"},
+	{"not_a_replica", notAReplica, "attach it to the primary with `failwise recover {node}`"},
 	{"several_sources", severalSourcesOf, "keep one channel on it: a promotion resets them all"},
 	{"applier_stopped", applierStopped, "see the server's Last_SQL_Error, mend it, then start its SQL thread"},
 	{"log_bin_off", func(_ contest, n Node) string {
@@ -105,7 +105,7 @@ var candidateRules = []candidateRule{
 	{"locked", func(_ contest, n Node) string { return locked(n) },
 		"wait for the backup or lock to end, or kill its session"},
 	{"purged", purged, "build that sibling anew, or choose a node that still has the binary logs"},
-	{"errant", errant, "compare it with `failwise recover --show-errant`, then build it anew, or inject the transactions elsewhere"},
+	{"errant", errant, "compare it with `failwise recover {node} --show-errant`, then build it anew, or inject the transactions elsewhere"},
 }
 
 func when(fails bool, reason string) string {
@@ -233,10 +233,12 @@ func (c contest) oldIdentity(n Node) (uuid string, id uint32) {
 }
 
 // shorten keeps a list of transactions readable in one line.
-func shorten(s string) string {
-	const longest = 200
+func shorten(s string) string { return cut(s, 200) }
+
+// cut drops what is beyond so many bytes.
+func cut(s string, longest int) string {
 	if len(s) <= longest {
 		return s
 	}
-	return s[:longest] + "…"
+	return strings.ToValidUTF8(s[:longest], "") + "…"
 }

@@ -120,7 +120,9 @@ func Choose(q Contest) Choice {
 		choice.Verdicts = append(choice.Verdicts, r.verdict)
 	}
 	choice.Verdicts = append(choice.Verdicts, rejected...)
-	switch {
+	switch unread := c.Topology.Unread(); {
+	case len(runners) == 0 && c.old == "" && unread != nil:
+		choice.Refusal, choice.Fix = unread.Text, unread.Fix
 	case len(runners) == 0:
 		choice.Refusal = "no replica is eligible: " + summary(rejected)
 		choice.Fix = firstFix(rejected)
@@ -149,7 +151,7 @@ func (c contest) judge(n Node) Verdict {
 	v := Verdict{Node: n.Name, Has: n.Status.Progress().String()}
 	for _, rule := range candidateRules {
 		if reason := rule.reason(c, n); reason != "" {
-			v.Rejections = append(v.Rejections, Rejection{rule.name, reason, rule.fix})
+			v.Rejections = append(v.Rejections, Rejection{rule.name, reason, rule.fix.on(n.Name)})
 			if !n.Readable() {
 				break
 			}
@@ -296,13 +298,24 @@ func (c contest) difference(runners []runner) string {
 	return "positions are not comparable"
 }
 
+// summary names each node with the first rule it fails. Nodes that fail the same
+// way stand together, and a long reason is cut: the verdicts have it whole.
 func summary(rejected []Verdict) string {
 	if len(rejected) == 0 {
 		return "there is none"
 	}
-	parts := make([]string, len(rejected))
-	for i, v := range rejected {
-		parts[i] = v.Node + ": " + v.Rejections[0].Reason
+	names := map[string][]string{}
+	var order []string
+	for _, v := range rejected {
+		reason := cut(strings.TrimPrefix(v.Rejections[0].Reason, v.Node+": "), 100)
+		if len(names[reason]) == 0 {
+			order = append(order, reason)
+		}
+		names[reason] = append(names[reason], v.Node)
+	}
+	parts := make([]string, len(order))
+	for i, reason := range order {
+		parts[i] = strings.Join(names[reason], ", ") + ": " + reason
 	}
 	return strings.Join(parts, "; ")
 }

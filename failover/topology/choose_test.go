@@ -208,3 +208,36 @@ func TestWhatAServerCannotTellIsSaidAndDoesNotReject(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+func TestTooFewReadingsAreTheRefusal(t *testing.T) {
+	denied := func(r *Reading) { r.Status, r.Error = mysql.Status{}, "login: Error 1045: Access denied"+strings.Repeat(" for a long reason", 40) }
+	topology := Judge([]Reading{node(1, denied), node(2, denied), node(3, denied)}, Memory{}, noon)
+	if len(topology.Findings) != 1 {
+		t.Fatalf("findings %+v, want the failed reading alone", topology.Findings)
+	}
+	f := topology.Findings[0]
+	if !strings.HasPrefix(f.Text, "the primary is not known: 3 of 3 nodes could not be read, db1: login: Error 1045") ||
+		!strings.Contains(f.Fix, "`failwise check connect db1`") {
+		t.Errorf("%+v", f)
+	}
+	if choice := Choose(Contest{Topology: topology}); choice.Refusal != f.Text || choice.Fix != f.Fix {
+		t.Errorf("refusal %q, fix %q", choice.Refusal, choice.Fix)
+	}
+	// With a primary known, the same reason is told once, and not at its whole length.
+	choice := Choose(Contest{Topology: topology, OldPrimary: "db1"})
+	if !strings.HasPrefix(choice.Refusal, "no replica is eligible: db2, db3: login: Error 1045") || len(choice.Refusal) > 200 {
+		t.Errorf("refusal %q", choice.Refusal)
+	}
+}
+
+func TestAFixNamesItsNode(t *testing.T) {
+	topology := Judge([]Reading{node(1), replica(2, 1), node(3, readOnly)}, Memory{}, noon)
+	if f := topology.Findings[0]; f.Rule != "detached" || f.Fix != "attach it with `failwise recover db3`" {
+		t.Errorf("%+v", f)
+	}
+	choice := Choose(Contest{Topology: topology, InMaintenance: map[string]string{"db2": "disk"}})
+	v, _ := choice.Verdict("db2")
+	if r := v.Rejections[0]; !strings.HasPrefix(r.Fix, "end it with `failwise policy automatic --node db2`") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,15 +27,23 @@ type findingRule struct {
 	holds bool
 	// finds gives node and text of each finding, fix the way out.
 	finds func(judgement) []about
-	fix   string
+	fix   advice
 }
 
-type about struct{ node, text string }
+// advice is what would mend something on the named node, which is empty for the
+// cluster; {node} stands for its name.
+type advice string
+
+func (a advice) on(node string) string { return strings.ReplaceAll(string(a), "{node}", node) }
+
+// about is one finding's node and text; mend is the node to begin with where the
+// finding is about the cluster.
+type about struct{ node, text, mend string }
 
 func (r findingRule) find(j judgement) []Finding {
 	var list []Finding
 	for _, a := range r.finds(j) {
-		list = append(list, Finding{Rule: r.name, Node: a.node, Text: a.text, Fix: r.fix, Holds: r.holds})
+		list = append(list, Finding{Rule: r.name, Node: a.node, Text: a.text, Fix: r.fix.on(cmp.Or(a.node, a.mend)), Holds: r.holds})
 	}
 	return list
 }
@@ -45,17 +54,21 @@ func eachNode(text func(judgement, Node) string) func(judgement) []about {
 		var list []about
 		for _, n := range j.Nodes {
 			if s := text(j, n); s != "" {
-				list = append(list, about{n.Name, s})
+				list = append(list, about{node: n.Name, text: s})
 			}
 		}
 		return list
 	}
 }
 
+const primaryUnreadRule = "primary_unread"
+
 // findingRules is the diagnosis, in the order of its report.
 var findingRules = []findingRule{
+	{name: primaryUnreadRule, holds: true, finds: primaryUnread,
+		fix: "see `failwise check connect {node}`; what the nodes are to each other is known once a majority can be read"},
 	{name: "two_primaries", holds: true, finds: twoPrimaries,
-		fix: "decide which one is right, set the other read_only and attach it with `failwise recover`"},
+		fix: "decide which one is right, set the other read_only and attach it with `failwise recover {node}`"},
 	{name: "ring", holds: true, finds: ring,
 		fix: "stop replication on the node that should be primary (RESET REPLICA ALL) and set the others read_only"},
 	{name: "unproven_primary", holds: true, finds: unprovenPrimary,
@@ -66,8 +79,8 @@ var findingRules = []findingRule{
 		fix: "give each server its own server_id, and its own auto.cnf on MySQL"},
 	{name: "mixed_flavours", holds: true, finds: mixedFlavours,
 		fix: "configure MySQL and MariaDB as two clusters"},
-	{name: "unreadable", finds: eachNode(func(_ judgement, n Node) string { return n.Error }),
-		fix: "see `failwise check connect` for the node"},
+	{name: "unreadable", finds: unreadableNodes,
+		fix: "see `failwise check connect {node}`"},
 	{name: "unknown_channels", finds: eachNode(unknownChannels),
 		fix: "grant the acting user what `failwise doctor` prints, or look at the server's disk"},
 	{name: "writable_replica", holds: true, finds: eachNode(writableReplica),
@@ -79,7 +92,7 @@ var findingRules = []findingRule{
 	{name: "chain", finds: eachNode(chain),
 		fix: "attach it to the primary, or leave it: it cannot be promoted and is not repointed"},
 	{name: "detached", finds: eachNode(detached),
-		fix: "attach it with `failwise recover`"},
+		fix: "attach it with `failwise recover {node}`"},
 	{name: "several_sources", finds: eachNode(severalSources),
 		fix: "keep one channel on nodes that may be promoted"},
 	{name: "io_stopped", finds: eachNode(ioStopped),
@@ -90,11 +103,52 @@ var findingRules = []findingRule{
 		fix: "use GTIDs: gtid_mode=ON with SOURCE_AUTO_POSITION=1, on MariaDB MASTER_USE_GTID=slave_pos"},
 }
 
+// primaryUnread is why nothing can be said of the primary: too few nodes were
+// read. It stands for the reading of the node that it names.
+func primaryUnread(j judgement) []about {
+	if j.Primary != "" || len(j.roots) > 0 || len(j.dead) > 0 || len(ring(j)) > 0 {
+		return nil
+	}
+	unread := 0
+	var first Node
+	for _, n := range j.Nodes {
+		if n.Readable() {
+			continue
+		}
+		if unread++; unread == 1 {
+			first = n
+		}
+	}
+	if unread == 0 || 2*(len(j.Nodes)-unread) > len(j.Nodes) {
+		return nil
+	}
+	return []about{{
+		text: fmt.Sprintf("the primary is not known: %d of %d nodes could not be read, %s: %s", unread, len(j.Nodes), first.Name, first.unnamed()),
+		mend: first.Name,
+	}}
+}
+
+// unreadableNodes leaves out what primaryUnread has said.
+func unreadableNodes(j judgement) []about {
+	said := ""
+	for _, a := range primaryUnread(j) {
+		n, _ := j.Node(a.mend)
+		said = n.unnamed()
+	}
+	var list []about
+	for _, n := range j.Nodes {
+		if n.Error != "" && n.unnamed() != said {
+			list = append(list, about{node: n.Name, text: n.Error})
+		}
+	}
+	return list
+}
+
 func twoPrimaries(j judgement) []about {
 	if len(j.roots) < 2 {
 		return nil
 	}
-	return []about{{"", "several nodes follow no other and are followed: " + strings.Join(j.roots, ", ")}}
+	return []about{{text: "several nodes follow no other and are followed: " + strings.Join(j.roots, ", ")}}
 }
 
 func ring(j judgement) []about {
@@ -108,7 +162,7 @@ func ring(j judgement) []about {
 		path := []string{n.Name}
 		for at := source[n.Name]; at != "" && len(path) <= len(j.Nodes); at = source[at] {
 			if at == n.Name {
-				return []about{{"", "the nodes follow each other in a ring: " + strings.Join(append(path, at), " → ")}}
+				return []about{{text: "the nodes follow each other in a ring: " + strings.Join(append(path, at), " → ")}}
 			}
 			path = append(path, at)
 		}
@@ -121,16 +175,16 @@ func unprovenPrimary(j judgement) []about {
 		return nil
 	}
 	if len(j.dead) > 1 {
-		return []about{{"", "replicas follow several nodes that cannot be read: " + strings.Join(j.dead, ", ")}}
+		return []about{{text: "replicas follow several nodes that cannot be read: " + strings.Join(j.dead, ", ")}}
 	}
-	return []about{{j.dead[0], "it cannot be read, was never seen as the primary, and not every reachable node of a majority follows it"}}
+	return []about{{node: j.dead[0], text: "it cannot be read, was never seen as the primary, and not every reachable node of a majority follows it"}}
 }
 
 func noPrimary(j judgement) []about {
-	if j.Primary != "" || len(j.roots) > 0 || len(j.dead) > 0 || len(ring(j)) > 0 {
+	if j.Primary != "" || len(j.roots) > 0 || len(j.dead) > 0 || len(ring(j)) > 0 || len(primaryUnread(j)) > 0 {
 		return nil
 	}
-	return []about{{"", "no node is followed by the others"}}
+	return []about{{text: "no node is followed by the others"}}
 }
 
 func duplicateIdentity(j judgement) []about {
@@ -141,7 +195,7 @@ func duplicateIdentity(j judgement) []about {
 				continue
 			}
 			if a.Status.Identity() == b.Status.Identity() || a.Status.ServerID == b.Status.ServerID {
-				list = append(list, about{b.Name, fmt.Sprintf("it has the identity of %s: server_id %d", a.Name, b.Status.ServerID)})
+				list = append(list, about{node: b.Name, text: fmt.Sprintf("it has the identity of %s: server_id %d", a.Name, b.Status.ServerID)})
 			}
 		}
 	}
@@ -156,7 +210,7 @@ func mixedFlavours(j judgement) []about {
 		case first.Name == "":
 			first = n
 		case n.Status.Version.Flavour != first.Status.Version.Flavour:
-			return []about{{n.Name, fmt.Sprintf("it is %s while %s is %s", n.Status.Version, first.Name, first.Status.Version)}}
+			return []about{{node: n.Name, text: fmt.Sprintf("it is %s while %s is %s", n.Status.Version, first.Name, first.Status.Version)}}
 		}
 	}
 	return nil

@@ -15,6 +15,23 @@ type Memory struct {
 	Nodes   []MemoryNode `json:"nodes,omitempty"`
 	// Progress is the primary's as of Time: a lower bound of what it had.
 	Progress gtid.Progress `json:"progress,omitzero"`
+	// Deposed are old primaries that were failed over and not recovered since, with
+	// the node that was opened in place of each. The state file keeps them elsewhere.
+	Deposed map[string]string `json:"-"`
+}
+
+// successor is the node that was opened in place of a deposed one, in the end;
+// empty for a node that was not deposed.
+func (m Memory) successor(name string) string {
+	next := m.Deposed[name]
+	for range m.Deposed {
+		later, ok := m.Deposed[next]
+		if !ok {
+			break
+		}
+		next = later
+	}
+	return next
 }
 
 // MemoryNode is one node's identity.

@@ -18,7 +18,7 @@ func (j *judgement) findPrimary() {
 		followed := len(j.Followers(n.Name)) > 0
 		_, known := n.channels()
 		switch {
-		case !followed:
+		case !followed, j.deposed(n.Name):
 		case !n.Readable():
 			j.dead = append(j.dead, n.Name)
 		case known && len(n.Follows()) == 0:
@@ -32,8 +32,37 @@ func (j *judgement) findPrimary() {
 	case len(j.dead) == 1 && j.deadIsCertain(j.dead[0]):
 		j.Primary = j.dead[0]
 	case len(j.dead) == 0:
-		j.Primary = j.unfollowedPrimary()
+		if j.Primary = j.opened(); j.Primary == "" {
+			j.Primary = j.unfollowedPrimary()
+		}
 	}
+}
+
+// deposed tells whether a node was failed over and not recovered since. Replicas
+// that could not be reached then still follow it, and prove nothing. It is the
+// primary again only if the node opened in its place has been made to follow it.
+func (j *judgement) deposed(name string) bool {
+	successor := j.memory.successor(name)
+	if successor == "" || successor == name {
+		return false
+	}
+	n, ok := j.Node(successor)
+	return ok && !j.leadsTo(n, name, len(j.Nodes))
+}
+
+// opened is the node that was opened in place of a deposed one and that nobody
+// follows yet; empty if there is none that lives and follows nobody.
+func (j *judgement) opened() string {
+	for _, n := range j.Nodes {
+		if !j.deposed(n.Name) {
+			continue
+		}
+		s, _ := j.Node(j.memory.successor(n.Name))
+		if _, known := s.channels(); known && s.Readable() && len(s.Links) == 0 {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // deadIsCertain tells whether an unreadable node may be taken for the primary.

@@ -3,6 +3,7 @@ package topology
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"failwise/failover"
@@ -60,6 +61,9 @@ type Link struct {
 	Address string `json:"address"` // of the source, as the replica knows it
 }
 
+// unnamed is the error without the node's name before it.
+func (n Node) unnamed() string { return strings.TrimPrefix(n.Error, n.Name+": ") }
+
 // Follows are the configured nodes that the node's channels follow.
 func (n Node) Follows() []string {
 	var list []string
@@ -112,6 +116,17 @@ func (t Topology) Followers(name string) []Node {
 		}
 	}
 	return list
+}
+
+// Unread is the finding that too few nodes could be read to know the primary; nil
+// if that is not so.
+func (t Topology) Unread() *Finding {
+	for i := range t.Findings {
+		if t.Findings[i].Rule == primaryUnreadRule {
+			return &t.Findings[i]
+		}
+	}
+	return nil
 }
 
 // Healthy tells whether the primary is known, alive and writable, and nothing

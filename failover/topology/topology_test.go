@@ -57,7 +57,9 @@ func TestPrimaryIsTheOneThatFollowsNobodyAndIsFollowed(t *testing.T) {
 		{"no gtid", []Reading{node(1), replica(2, 1, channel(func(c *mysql.Channel) { c.AutoPosition = false }))}, "db1", false, []string{"no_gtid"}},
 		{"channels unknown", []Reading{node(1), replica(2, 1), replica(3, 1, func(r *Reading) { r.Status.Channels = mysql.Fact[[]mysql.Channel]{} })},
 			"db1", false, []string{"unknown_channels"}},
-		{"everything dead", []Reading{node(1, unreadable), replica(2, 1, unreadable)}, "", false, []string{"no_primary", "unreadable"}},
+		{"everything dead", []Reading{node(1, unreadable), replica(2, 1, unreadable)}, "", false, []string{"primary_unread"}},
+		{"a majority cannot be read", []Reading{node(1, unreadable), node(2, unreadable), node(3)}, "", false, []string{"primary_unread"}},
+		{"a majority can be read and nobody follows", []Reading{node(1, unreadable), node(2), node(3)}, "", false, []string{"no_primary", "unreadable"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := judge(c.readings...)
@@ -197,7 +199,7 @@ func TestTreeShowsWhoFollowsWhom(t *testing.T) {
    ` + "`" + `- db3 10.0.0.3:3306 replica mysql 8.4.0 read-only 00000000-0000-0000-0000-000000000001:1-100 io=Yes sql=Yes lag=unknown
 db4 10.0.0.4:3306 replica unreadable
 ! db4: unreadable: db4: connect: connection refused
-  hint: see ` + "`failwise check connect`" + ` for the node
+  hint: see ` + "`failwise check connect db4`" + `
 ! db3: chain: it follows db2, not the primary
   hint: attach it to the primary, or leave it: it cannot be promoted and is not repointed
 ! db2: io_stopped: its IO thread is not connected: Connecting, error 2003
