@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -85,32 +85,41 @@ func reportSettings(settings []config.Setting) []settingReport {
 	return reports
 }
 
+// longValue is the longest value, in columns, that sets the width of its column:
+// a list of nodes would push every origin off the screen.
+const longValue = 40
+
 func (in *invocation) printConfig(r configReport) error {
-	w := tabwriter.NewWriter(in.Out, 0, 0, 2, ' ', 0)
 	paint := in.paint(Stdout)
-	show := func(s settingReport) {
-		if in.Bool("origin") {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Key, s.Value, paint.dim(s.Origin))
-		} else {
-			fmt.Fprintf(w, "%s\t%s\n", s.Key, s.Value)
+	all := r.Settings
+	for _, c := range r.Clusters {
+		all = append(all[:len(all):len(all)], c.Settings...)
+	}
+	keys, values := 0, 0
+	for _, s := range all {
+		keys = max(keys, visible(s.Key))
+		if n := visible(s.Value); n <= longValue {
+			values = max(values, n)
+		}
+	}
+	show := func(list []settingReport) {
+		for _, s := range list {
+			line := fmt.Sprintf("%-*s  %s", keys, s.Key, s.Value)
+			if in.Bool("origin") {
+				line = fmt.Sprintf("%-*s  %-*s  %s", keys, s.Key, values, s.Value, paint.dim(s.Origin))
+			}
+			fmt.Fprintln(in.Out, strings.TrimRight(line, " "))
 		}
 	}
 	file := r.File
 	if file == "" {
 		file = "no file"
 	}
-	fmt.Fprintf(w, "# %s\n", file)
-	for _, s := range r.Settings {
-		show(s)
-	}
+	fmt.Fprintf(in.Out, "# %s\n", file)
+	show(r.Settings)
 	for _, c := range r.Clusters {
-		fmt.Fprintf(w, "\n# cluster %s\n", c.Name)
-		for _, s := range c.Settings {
-			show(s)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+		fmt.Fprintf(in.Out, "\n# cluster %s\n", c.Name)
+		show(c.Settings)
 	}
 	return nil
 }

@@ -60,7 +60,11 @@ func (c *command) names() []string {
 }
 
 func writeHelp(p Process, c *command) error {
-	_, err := fmt.Fprint(p.Out, c.help())
+	text, width := c.help(), p.columns(Stdout)
+	if width > 0 {
+		text = reflow(text)
+	}
+	_, err := fmt.Fprint(p.Out, fold(text, width))
 	return err
 }
 

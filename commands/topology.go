@@ -29,7 +29,7 @@ func topologyCommand() *command {
 					return err
 				}
 			} else {
-				fmt.Fprint(in.Out, t.Tree())
+				fmt.Fprint(in.Out, in.folded(t.Tree()))
 			}
 			return exitWith(topologyExit(t))
 		},
