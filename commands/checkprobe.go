@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -105,6 +106,9 @@ func (in *invocation) probe(ctx context.Context, at *stage, typ check.Type, exit
 	}
 	report := probeVerdict(result, node, statemap, exits, limits, options.Limits.Total)
 	report.end = func() { _ = prober.Close() } // the result is there
+	if names := in.nodeNames(); result.Outcome == rules.UnknownHost && cluster == in.loaded.Server && len(names) > 0 {
+		report.lines = append(report.lines, "hint: the configuration has "+strings.Join(names, ", "))
+	}
 	return report, nil
 }
 

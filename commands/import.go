@@ -71,7 +71,8 @@ func runImportMHA(_ context.Context, in *invocation) error {
 func (in *invocation) readMHA(name string) (*mha.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, misconfigured(fmt.Errorf("read the MHA configuration: %w", err))
+		return nil, misconfigured(fmt.Errorf("read the MHA configuration: %w", err),
+			"name the application's file, often /etc/masterha/NAME.cnf, or with --global masterha_default.cnf")
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, mha.MaxFile+1))

@@ -140,7 +140,7 @@ func (in *invocation) side(profile rules.Profile, file string) (replay.Side, err
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return s, misconfigured(fmt.Errorf("read statemap: %w", err))
+		return s, misconfigured(fmt.Errorf("read statemap: %w", err), "docs/rules.md describes the file")
 	}
 	m, warnings, err := rules.Parse(file, src, s.Rules)
 	for _, w := range warnings {

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -82,6 +83,9 @@ func unreadable(err error) error {
 	var bad *replay.FileError
 	if errors.As(err, &bad) {
 		return badFile(err)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return misconfigured(err, "docs/testing-rules.md shows a scenario file")
 	}
 	return misconfigured(err)
 }
