@@ -127,6 +127,8 @@ func (j *judgement) unfollowedPrimary() string {
 	switch {
 	case i < 0:
 		return ""
+	case j.deposed(j.memory.Primary):
+		return ""
 	case readable == 0:
 		return j.memory.Primary
 	case len(writable) == 1 && writable[0] == j.memory.Primary && len(j.Nodes[i].Follows()) == 0:

@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,11 +91,20 @@ and writes this page.
 - *why*: what the journal says of the decision.
 `
 
-// writeMatrix writes the page from a full run.
+// writeMatrix writes the page from a full run. The rows of a flavour that was not
+// run stay as they are.
 func writeMatrix(t *testing.T, rows []*matrixRow, versions map[sandbox.Flavour]string) {
 	t.Helper()
 	if !matrixFull() {
 		t.Fatal("only a full run writes the page: set FAILWISE_MATRIX=full")
+	}
+	lines := pageRows(t)
+	for _, r := range rows {
+		cells := r.cells()
+		for i, c := range cells {
+			cells[i] = escapeCell(c)
+		}
+		lines[rowKey{r.name, r.flavour.String()}] = "| " + strings.Join(cells, " | ") + " |\n"
 	}
 	var b strings.Builder
 	b.WriteString(matrixHead)
@@ -106,14 +117,57 @@ func writeMatrix(t *testing.T, rows []*matrixRow, versions map[sandbox.Flavour]s
 	fmt.Fprintf(&b, "\nMeasured with %s on %s with %d cores, the three servers, the client and the watcher all on them.\n\n",
 		strings.Join(on, " and "), runtime.GOOS, runtime.NumCPU())
 	b.WriteString("| fault | servers | expected | measured | decision, s | write, s | lost | back, s | afterwards | why |\n|" + strings.Repeat("---|", 10) + "\n")
-	for _, r := range rows {
-		cells := r.cells()
-		for i, c := range cells {
-			cells[i] = strings.NewReplacer("|", `\|`, "\n", " ").Replace(c)
+	for _, c := range matrixCases {
+		for _, f := range sandbox.Flavours() {
+			b.WriteString(lines[rowKey{c.name(), f.String()}])
 		}
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
 	if err := os.WriteFile(matrixPage, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func escapeCell(s string) string { return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s) }
+
+// rowKey names a row of the page.
+type rowKey struct{ fault, servers string }
+
+// pageRows are the rows of the page as it is.
+func pageRows(t *testing.T) map[rowKey]string {
+	t.Helper()
+	lines := map[rowKey]string{}
+	text, err := os.ReadFile(matrixPage)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, " | "); len(cells) >= 10 {
+			lines[rowKey{strings.TrimPrefix(cells[0], "| "), cells[1]}] = line
+		}
+	}
+	return lines
+}
+
+// The page is made by a run of an hour's quarter: what is checked here is that it
+// shows the cases as they are, none missing and none of old.
+func TestFaultMatrixPageShowsEveryCase(t *testing.T) {
+	lines := pageRows(t)
+	delete(lines, rowKey{"fault", "servers"})
+	for _, c := range matrixCases {
+		for _, f := range sandbox.Flavours() {
+			key := rowKey{c.name(), f.String()}
+			line, ok := lines[key]
+			delete(lines, key)
+			if !ok {
+				t.Errorf("docs/fault-matrix.md has no row for %s on %s: run make matrix", key.fault, key.servers)
+				continue
+			}
+			if !strings.Contains(line, " | "+escapeCell(c.expected())+" | ") {
+				t.Errorf("docs/fault-matrix.md expects something else of %s on %s than the test: run make matrix", key.fault, key.servers)
+			}
+		}
+	}
+	for key := range lines {
+		t.Errorf("docs/fault-matrix.md has a row for %s on %s, which is no case: run make matrix", key.fault, key.servers)
 	}
 }

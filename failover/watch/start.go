@@ -46,6 +46,12 @@ func (w *Watcher) start(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
+	w.memory.Deposed = map[string]string{}
+	for name, s := range state.Shunned {
+		if s.FailedOverTo != "" {
+			w.memory.Deposed[name] = s.FailedOverTo
+		}
+	}
 	w.topo = topology.Judge(readings, w.memory, time.Now())
 	if m, ok := w.topo.Remember(w.memory); ok {
 		w.memory = m

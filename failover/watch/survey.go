@@ -84,6 +84,7 @@ func (w *Watcher) take(ctx context.Context, began time.Duration, readings []topo
 		w.survey()
 		return
 	}
+	w.memory.Deposed = deposed(w.engine.State(w.now).Shunned)
 	w.topo = topology.Judge(readings, w.memory, time.Now())
 	if m, ok := w.topo.Remember(w.memory); ok {
 		w.memory = m
@@ -95,6 +96,17 @@ func (w *Watcher) take(ctx context.Context, began time.Duration, readings []topo
 	w.mend(ctx)
 	w.watchPrimary(ctx)
 	w.keepSecond(ctx)
+}
+
+// deposed are the old primaries among shunned nodes, with their successors.
+func deposed(shunned map[string]failover.Shun) map[string]string {
+	list := map[string]string{}
+	for name, s := range shunned {
+		if s.FailedOverTo != "" {
+			list[name] = s.FailedOverTo
+		}
+	}
+	return list
 }
 
 // keepSecond keeps the primary's second session connected while it is well: once
