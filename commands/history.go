@@ -137,7 +137,8 @@ func (in *invocation) historyWriter(out *bufio.Writer) (func(journal.Record) err
 		if r.Kind == journal.Probe {
 			text = strings.TrimSpace(r.Outcome.String() + " " + text)
 		}
-		_, err := fmt.Fprintf(out, "%s %-9s %-8s %s\n", paint.dim(r.Time.Local().Format("2006-01-02 15:04:05.000")), r.Kind, r.Node, text)
+		line := fmt.Sprintf("%s %-9s %-8s %s", paint.dim(r.Time.Local().Format("2006-01-02 15:04:05.000")), r.Kind, r.Node, text)
+		_, err := fmt.Fprintln(out, in.folded(line))
 		return err
 	}, nil
 }

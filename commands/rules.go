@@ -44,6 +44,42 @@ type rulesDiffReport struct {
 	Profile  rules.Profile  `json:"profile"`
 	Statemap string         `json:"statemap,omitempty"`
 	Changes  []rules.Change `json:"changes"`
+	Timings  []timingChange `json:"timings"`
+}
+
+// timingChange is a timing that is not the shipped one: in seconds if it is a time,
+// else a number.
+type timingChange struct {
+	Timing string  `json:"timing"`
+	Old    float64 `json:"old"`
+	New    float64 `json:"new"`
+
+	from, to string
+}
+
+// timingChanges lists the timings that differ, by their keys in failwise.yaml.
+func timingChanges(from, to rules.Timings) []timingChange {
+	list := []timingChange{}
+	duration := func(key string, a, b time.Duration) {
+		if a != b {
+			list = append(list, timingChange{key, a.Seconds(), b.Seconds(), brief(a), brief(b)})
+		}
+	}
+	count := func(key string, a, b int) {
+		if a != b {
+			list = append(list, timingChange{key, float64(a), float64(b), fmt.Sprint(a), fmt.Sprint(b)})
+		}
+	}
+	duration("tick", from.Tick, to.Tick)
+	duration("probe.interval", from.ProbeInterval, to.ProbeInterval)
+	duration("probe.budget", from.ProbeBudget, to.ProbeBudget)
+	count("settle", from.Settle, to.Settle)
+	count("settle_restarts", from.SettleRestarts, to.SettleRestarts)
+	count("quota", from.Quota, to.Quota)
+	duration("age_limit", from.AgeLimit, to.AgeLimit)
+	duration("retry", from.Retry, to.Retry)
+	count("attempts", from.Attempts, to.Attempts)
+	return list
 }
 
 func rulesCommand() *command {
@@ -51,14 +87,14 @@ func rulesCommand() *command {
 		name:    "rules",
 		summary: "print the rules in force and where each comes from",
 		about: "The rules are those of the configured cluster, or what --rules and --profile give, or the shipped ones.\n" +
-			"--output properties writes them as a statemap file; the shipped ones come with their comments, a good start for\n" +
-			"a file of your own.",
+			"--output properties writes them as a statemap file, the shipped ones in comments: a good start for a file of\n" +
+			"your own. Take the # from the lines that you change.",
 		examples: []example{
 			{"rules", "one line each"},
 			{"rules --diff --profile mha", "what a profile changes of the shipped rules"},
 			{"rules --output properties > my.properties", "a file to begin with"},
 		},
-		flags:   append(rulesFlags(), &cli.BoolFlag{Name: "diff", Usage: "only what differs from the shipped rules"}),
+		flags:   append(rulesFlags(), &cli.BoolFlag{Name: "diff", Usage: "only what differs from the shipped rules and timings"}),
 		outputs: []string{"text", "json", "properties"},
 		run:     func(_ context.Context, in *invocation) error { return in.rules() },
 	}
@@ -70,6 +106,7 @@ func (in *invocation) rules() error {
 		return err
 	}
 	changes := rules.Defaults().Diff(set.rules)
+	timings := timingChanges(rules.Tungsten.Timings(), set.timings)
 	switch {
 	case in.Format() == "properties":
 		return in.write(properties(set.rules, changes, in.Bool("diff")))
@@ -77,11 +114,11 @@ func (in *invocation) rules() error {
 		if changes == nil {
 			changes = []rules.Change{}
 		}
-		return in.printJSON(rulesDiffReport{Profile: set.rules.Profile(), Statemap: set.file, Changes: changes})
+		return in.printJSON(rulesDiffReport{Profile: set.rules.Profile(), Statemap: set.file, Changes: changes, Timings: timings})
 	case in.JSON():
 		return in.printJSON(set.report())
 	case in.Bool("diff"):
-		return in.printChanges(changes)
+		return in.printChanges(changes, timings)
 	}
 	return in.printRules(set)
 }
@@ -103,13 +140,14 @@ func (r ruleset) report() rulesReport {
 }
 
 // properties writes rules as a statemap file: all of them, or the changed ones.
-// Rules that are the shipped ones are written with the comments they ship with.
+// What the file need not say is in comments, the shipped rules with those they
+// ship with.
 func properties(m *rules.Map, changes []rules.Change, diff bool) string {
 	if len(changes) == 0 {
 		if diff {
 			return ""
 		}
-		return string(rules.DefaultsFile())
+		return commented(string(rules.DefaultsFile()))
 	}
 	changed := map[rules.Outcome]bool{}
 	for _, c := range changes {
@@ -117,15 +155,30 @@ func properties(m *rules.Map, changes []rules.Change, diff bool) string {
 	}
 	var b strings.Builder
 	for _, o := range rules.Outcomes() {
-		if diff && !changed[o] {
+		text := m.Rule(o).Properties(o)
+		switch beneath := m.Profile().Rules().Rule(o) == rules.Defaults().Rule(o); {
+		case diff && !changed[o]:
 			continue
+		case !changed[o] && beneath:
+			text = commented(text)
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n", m.Origin(o), m.Rule(o).Properties(o))
+		fmt.Fprintf(&b, "# %s\n%s\n", m.Origin(o), text)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (in *invocation) printChanges(changes []rules.Change) error {
+// commented puts a # before every line that is neither empty nor a comment.
+func commented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" && !strings.HasPrefix(line, "#") {
+			lines[i] = "#" + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (in *invocation) printChanges(changes []rules.Change, timings []timingChange) error {
 	paint := in.paint(Stdout)
 	for _, c := range changes {
 		line := fmt.Sprintf("%s\n  %s %s\n  %s %s  %s\n", c.Outcome,
@@ -134,7 +187,12 @@ func (in *invocation) printChanges(changes []rules.Change) error {
 			return err
 		}
 	}
-	if len(changes) == 0 {
+	for _, c := range timings {
+		if err := in.write(fmt.Sprintf("%s\n  %s %s\n  %s %s\n", c.Timing, paint.red("-"), c.from, paint.green("+"), c.to)); err != nil {
+			return err
+		}
+	}
+	if len(changes)+len(timings) == 0 {
 		in.remark("the rules are the shipped ones")
 	}
 	return nil
