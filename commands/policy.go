@@ -30,7 +30,7 @@ func policyCommand() *command {
 			{"policy automatic", "back to work"},
 		},
 		flags: []cli.Flag{
-			&cli.GenericFlag{Name: "for", Value: &durationValue{}, Usage: "end after `DURATION`; then the policy before it holds again"},
+			&cli.GenericFlag{Name: "for", Value: &durationValue{needsUnit: true}, Usage: "end after `DURATION` (30m, 2h); then the policy before it holds again"},
 			&cli.StringFlag{Name: "node", Usage: "set it for node `NAME` only"},
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal and everyone who looks"},
 		},

@@ -10,9 +10,16 @@ import (
 
 // durationValue is a flag's duration: Go's notation (1m30s, 250ms), or a number
 // without unit, which is seconds as monitoring plugins have it.
-type durationValue struct{ d time.Duration }
+type durationValue struct {
+	d time.Duration
+	// needsUnit refuses a number without unit, where seconds are hardly meant.
+	needsUnit bool
+}
 
 func (v *durationValue) Set(s string) error {
+	if _, err := strconv.ParseFloat(s, 64); err == nil && v.needsUnit {
+		return fmt.Errorf("%q has no unit: %sm is minutes, %sh hours", s, s, s)
+	}
 	d, err := parseDuration(s)
 	if err != nil {
 		return err
