@@ -70,6 +70,10 @@ var ErrStateLocked = errors.New("another process holds " + stateLockName)
 // processes.
 const lockPause = 5 * time.Millisecond
 
+// lockMargin is left of the caller's time when the lock is asked for no more: an
+// attempt that the deadline cuts off could not tell whether it took effect.
+const lockMargin = 100 * time.Millisecond
+
 // Update changes the state under a lock between processes: it reads the file,
 // applies change and replaces the file atomically, synced. An error of change
 // leaves the file as it was. change must touch nothing but its argument, since it
@@ -88,6 +92,9 @@ func (s *StateFile) Update(ctx context.Context, change func(*State) error) (Stat
 		})
 		if !errors.Is(err, ErrStateLocked) {
 			return u.state, u.version, err
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < lockMargin {
+			return State{}, Version{}, err
 		}
 		select {
 		case <-time.After(lockPause):

@@ -161,7 +161,7 @@ func TestStateLockHeldElsewhereIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewStateFile(NewDir(dir))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, _, err := s.Update(ctx, func(st *State) error { st.QuotaUsed = 9; return nil }); !errors.Is(err, ErrStateLocked) {
 		t.Errorf("update: %v", err)
