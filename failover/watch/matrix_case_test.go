@@ -59,6 +59,8 @@ type matrixCase struct {
 	// alone: the fault can be had only in a fresh cluster, or leaves one that is no
 	// use for another case.
 	alone bool
+	// ruins: the node is not brought back, since the fault takes its data.
+	ruins bool
 	// loop: the data directory of node 0 lies on a file system of its own.
 	loop bool
 	// proxied: the watcher comes from sandbox.BlockedSource.
@@ -159,5 +161,5 @@ var matrixCases = []matrixCase{
 	{fault: "disk-stall", probes: withInsert, outcomes: stuck, want: onlyAlerts, loop: true},
 	{fault: "disk-slow", probes: withInsert, outcomes: stuck, want: onlyAlerts, loop: true},
 	{fault: "disk-full", probes: withInsert, outcomes: stuck, want: onlyAlerts, loop: true, alone: true},
-	{fault: "disk-read-only", probes: withInsert, outcomes: refused, want: actsOn, loop: true},
+	{fault: "disk-read-only", probes: withInsert, outcomes: ending, want: actsOn, loop: true, ruins: true},
 }

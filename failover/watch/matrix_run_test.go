@@ -121,6 +121,7 @@ func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
 	tr := &trial{matrixCase: c, t: t, row: row, primary: cluster.Node(0)}
 	t.Cleanup(func() {
 		row.ok = !t.Failed() && !t.Skipped()
+		t.Log(row.line())
 		if t.Failed() || tr.primary != cluster.Node(0) || c.alone {
 			b.drop()
 		}
@@ -312,12 +313,15 @@ func (tr *trial) finish() {
 	ctx := context.WithoutCancel(tr.t.Context())
 	tr.healed = time.Now()
 	for _, active := range slices.Backward(tr.broken) {
+		if tr.ruins {
+			continue
+		}
 		// The session that holds a lock is ended by the fence of a failover.
 		if err := active.Heal(ctx); err != nil && !(tr.primary.Index() != 0 && strings.HasPrefix(active.Fault.Name, "locked")) {
 			tr.t.Fatal(err)
 		}
 	}
-	for _, n := range tr.cluster.Nodes() {
+	for _, n := range tr.living() {
 		tr.await(matrixWait, n.Name()+" online", func(Notice) bool {
 			s, err := tr.watcher.Snapshot(ctx)
 			if err != nil {
@@ -329,11 +333,14 @@ func (tr *trial) finish() {
 		})
 	}
 	old := tr.cluster.Node(0)
-	if tr.primary != old {
+	switch {
+	case tr.ruins:
+		tr.row.afterward = "not started again: its disk is gone"
+	case tr.primary != old:
 		tr.bringBack(ctx, old)
 	}
 	tr.awaitAck(time.Now())
-	for _, n := range tr.cluster.Nodes() {
+	for _, n := range tr.living() {
 		if n != tr.primary && tr.row.afterward == "" {
 			tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
 		}
@@ -449,7 +456,7 @@ func (tr *trial) ends(ctx context.Context) {
 	case <-time.After(matrixWait):
 		tr.t.Fatal("the watcher does not end")
 	}
-	for _, n := range tr.cluster.Nodes() {
+	for _, n := range tr.living() {
 		tr.complain(20*time.Second, func() string { return sessionsLeft(ctx, n, tr.cluster) })
 	}
 	nothingLeft(tr.t, tr.dir)
@@ -506,6 +513,15 @@ func (tr *trial) named(name string) *sandbox.Node {
 	}
 	tr.t.Fatalf("no node %q", name)
 	return nil
+}
+
+// living are the nodes that run in the end.
+func (tr *trial) living() []*sandbox.Node {
+	nodes := tr.cluster.Nodes()
+	if tr.ruins {
+		nodes = nodes[1:]
+	}
+	return nodes
 }
 
 func (tr *trial) isBroken(n *sandbox.Node) bool {

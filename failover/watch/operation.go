@@ -53,6 +53,7 @@ func (w *Watcher) env() promote.Env {
 			return log, err
 		},
 	}
+	env.SemiSyncWanted = w.semiSyncOwed
 	if w.seen.primary == w.known.roles {
 		env.Seen = w.seen.Seen
 	}
@@ -193,6 +194,7 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)
 	}
 	if result.Opened && op.recovers == "" {
+		w.semiSyncOwed = result.SemiSyncPending
 		w.left = map[string]string{}
 	}
 	for _, n := range result.Unpointed() {

@@ -130,7 +130,8 @@ func (w *Watcher) remember() {
 	if p, ok := w.topo.Node(w.topo.Primary); ok && p.Readable() {
 		s := promote.Seen{Progress: p.Status.Progress()}
 		if semi, ok := p.Status.SemiSync.Get(); ok {
-			s.SemiSyncEnabled, s.SemiSync = semi.SourceEnabled, semi.SourceEnabled && semi.SourceActive
+			w.semiSyncOwed = w.semiSyncOwed && !semi.SourceEnabled
+			s.SemiSyncEnabled, s.SemiSync = semi.SourceEnabled || w.semiSyncOwed, semi.SourceEnabled && semi.SourceActive
 			s.WaitCount = int(semi.WaitCount)
 		}
 		for _, n := range w.topo.Nodes {

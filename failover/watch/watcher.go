@@ -69,10 +69,12 @@ type Watcher struct {
 	fencing map[string]bool   // nodes that are being mended
 	errands map[*errand]bool  // what an operation has to call back
 	left    map[string]string // nodes that do not follow the primary yet, and why
-	ended   Ended
-	stop    context.CancelFunc
-	decided map[string]Decision
-	kept    kept
+	// semiSyncOwed: a promotion had to leave semi-sync off that was on before.
+	semiSyncOwed bool
+	ended        Ended
+	stop         context.CancelFunc
+	decided      map[string]Decision
+	kept         kept
 	// lastOld is the old primary of the last failover.
 	lastOld   string
 	lockNote  string
