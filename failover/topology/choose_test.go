@@ -210,7 +210,9 @@ func TestWhatAServerCannotTellIsSaidAndDoesNotReject(t *testing.T) {
 }
 
 func TestTooFewReadingsAreTheRefusal(t *testing.T) {
-	denied := func(r *Reading) { r.Status, r.Error = mysql.Status{}, "login: Error 1045: Access denied"+strings.Repeat(" for a long reason", 40) }
+	denied := func(r *Reading) {
+		r.Status, r.Error = mysql.Status{}, "login: Error 1045: Access denied"+strings.Repeat(" for a long reason", 40)
+	}
 	topology := Judge([]Reading{node(1, denied), node(2, denied), node(3, denied)}, Memory{}, noon)
 	if len(topology.Findings) != 1 {
 		t.Fatalf("findings %+v, want the failed reading alone", topology.Findings)
