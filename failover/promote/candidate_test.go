@@ -109,6 +109,7 @@ func TestStoppedAppliersWithAFullRelayLogLoseNothing(t *testing.T) {
 		for _, n := range l.Nodes()[1:] {
 			if n != primary {
 				l.follows(n, primary)
+				l.awaitRow(n, writer)
 				l.nothingLost(writer, n)
 			}
 		}
