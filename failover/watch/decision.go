@@ -75,12 +75,20 @@ func waitText(n failover.NodeSnapshot) string {
 	if n.Hold != nil {
 		return "holding: " + n.Hold.Reason.Means()
 	}
+	if n.Shunned != "" {
+		return fmt.Sprintf("shunned: %s; %s is what is seen of it", n.Shunned, n.Outcome)
+	}
 	for _, a := range n.Alarms {
 		if a.Action == rules.Fail && a.Left != nil && a.Running {
 			return fmt.Sprintf("waiting: %s is at %d of %s, %.0f s to go", a.Outcome, a.Count, ticks(a.Threshold), a.Left.Seconds())
 		}
 	}
-	return "watching: no rule acts on what is seen"
+	for _, a := range n.Alarms {
+		if a.Action == rules.Alert && a.Expired {
+			return fmt.Sprintf("alerted: %s for %s; no rule fails the node for it", a.Outcome, ticks(a.Count))
+		}
+	}
+	return fmt.Sprintf("watching: no rule acts on what is seen: %s", n.Outcome)
 }
 
 // decision collects what a decision about a node rests on.

@@ -371,6 +371,16 @@ func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
 		tr.t.Errorf("the old primary was writable for %s after its return; it must be fenced within a probe interval", tr.row.returned)
 	}
 	answer := tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+	for range 2 {
+		if !errors.Is(answer.Err, promote.ErrTimeout) {
+			break
+		}
+		// A commit that waits for an acknowledgement holds read_only up until the fence
+		// has ended its client: as a user would, try again.
+		tr.t.Logf("recover of the old primary, tried again: %v", answer.Err)
+		time.Sleep(3 * time.Second)
+		answer = tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+	}
 	more, err := extra(ctx, old, tr.primary, tr.cluster.Flavour())
 	switch {
 	case err != nil:
@@ -412,7 +422,8 @@ func (tr *trial) noWrongDecision() {
 	if failovers > atMost {
 		tr.t.Errorf("%d failovers", failovers)
 	}
-	if failed > 0 && tr.want != failsReplica && tr.fault != "kill" && tr.fault != "freeze" {
+	// Nodes that come back one after the other may fail those that are not yet.
+	if failed > 0 && len(tr.broken) < 2 && tr.want != failsReplica && tr.fault != "kill" && tr.fault != "freeze" {
 		tr.t.Errorf("%d replicas were failed", failed)
 	}
 }
@@ -464,6 +475,7 @@ func (tr *trial) ends(ctx context.Context) {
 
 // recorded is what is judged of a decision in the journal.
 type recorded struct {
+	Kind    failover.Kind   `json:"decision"`
 	Text    string          `json:"text"`
 	Reason  failover.Reason `json:"reason"`
 	Outcome rules.Outcome   `json:"outcome"`
@@ -486,7 +498,10 @@ func (tr *trial) why() {
 		if err := json.Unmarshal(r.Data, &d); err != nil {
 			tr.t.Fatal(err)
 		}
-		if d.Text != "" { // else it is how an operation ended
+		switch {
+		case d.Text == "": // how an operation ended
+		case tr.want == actsOn && d.Kind != failover.FailoverDecided: // before and after the failover
+		default:
 			last = d
 		}
 	}

@@ -67,6 +67,7 @@ func (w *Watcher) start(ctx context.Context) error {
 		w.note(slog.LevelError, "", "%v: nothing can be promoted until there is one", ErrPrimary)
 	}
 	w.pollLock(ctx)
+	w.keepSecond(ctx)
 	return nil
 }
 

@@ -114,7 +114,7 @@ func deposed(shunned map[string]failover.Shun) map[string]string {
 // effect the moment it goes on.
 func (w *Watcher) keepSecond(ctx context.Context) {
 	p := w.primary()
-	if p == nil || p.outcome != rules.OK {
+	if p == nil || p.outcome != rules.OK && p.outcome != rules.Undefined {
 		return
 	}
 	w.beside(func() {
