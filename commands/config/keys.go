@@ -112,6 +112,6 @@ func actKeys() []Key {
 		{Name: "enforce_read_only", Cluster: true, Kind: Bool, Default: "true", Doc: "Whether a node that should be read-only is set so."},
 		{Name: "hooks", Cluster: true, Kind: Block, Doc: "Commands by event (fence, promoted, finished, failed, alert, replica_failed, replica_back, policy): an argument list, or a block with command, timeout, on_failure, contract, script, ssh_user, mha_passwords, or a list of these."},
 		{Name: "webhooks", Cluster: true, Kind: Block, Doc: "URLs that get the same JSON: a list of URLs, or of blocks with url, events, timeout."},
-		{Name: "lock", Cluster: true, Kind: Block, Default: "file", Doc: "Who may act: file (one acting watcher on this host), or a block etcd with endpoints, ttl, prefix, user, password_file, ca, cert, key."},
+		{Name: "lock", Cluster: true, Kind: Block, Default: "file", Doc: "Who may act: file (one acting watcher on this host), or a block etcd with endpoints, ttl, prefix, user, password_file, ca, cert, key; watch does not support etcd yet and refuses such a cluster."},
 	}
 }
