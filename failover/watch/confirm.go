@@ -50,7 +50,7 @@ func (w *Watcher) confirm(ctx context.Context, ev failover.Event) {
 // recheckLimit bounds the recheck. A probe of a node that hangs takes its whole
 // budget; that it has still not answered by then is the answer, and should it
 // answer later the engine hears of it while the promotion can still be undone.
-const recheckLimit = time.Second
+const recheckLimit = 800 * time.Millisecond
 
 // recheck makes one more connect probe, or takes the one in flight, which reaches
 // the engine like any other.
@@ -92,8 +92,9 @@ func (w *Watcher) voters(primary string) []topology.Voter {
 		}
 		if t, ok := w.topo.Node(n.Name); ok && w.answers(n.Name) {
 			channel, _ := t.Channel(primary)
+			q := w.known.quiet[n.Name]
 			voters = append(voters, topology.Voter{Name: n.Name, Session: bounded{w.reader.Session(n.Name)},
-				Channel: channel.Name, Connected: w.known.connected[n.Name], Before: channel, BeforeAt: t.Status.ReadAt})
+				Channel: channel.Name, Connected: w.known.connected[n.Name], Before: q.channel, BeforeAt: q.since})
 		}
 	}
 	return voters

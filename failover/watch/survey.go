@@ -25,7 +25,10 @@ type known struct {
 	roles    string
 	// connected is when a replica's IO thread was last seen connected.
 	connected map[string]time.Time
-	lag       map[string]mysql.Fact[time.Duration]
+	// quiet is, by replica, the first reading since which its channel has heard
+	// nothing.
+	quiet map[string]quiet
+	lag   map[string]mysql.Fact[time.Duration]
 	// episode is when a node's first alarm since it was last well was raised.
 	episode map[string]time.Time
 	// fenced are old primaries that were set read-only since they were last down.
@@ -152,8 +155,26 @@ func (w *Watcher) remember() {
 			if c.IO == mysql.ThreadYes {
 				k.connected[n.Name] = n.Status.ReadAt
 			}
+			k.listen(n.Name, c, n.Status.ReadAt)
 		}
 	}
+}
+
+// quiet is a reading of a channel, made at since.
+type quiet struct {
+	channel mysql.Channel
+	since   time.Time
+}
+
+// listen notes since when a replica's channel has heard nothing.
+func (k *known) listen(replica string, c mysql.Channel, at time.Time) {
+	if k.quiet == nil {
+		k.quiet = map[string]quiet{}
+	}
+	if q, ok := k.quiet[replica]; ok && c.IO == mysql.ThreadYes && q.channel.IO == c.IO && q.channel.Heartbeats == c.Heartbeats && q.channel.Read == c.Read {
+		return
+	}
+	k.quiet[replica] = quiet{c, at}
 }
 
 // engineNodes are the nodes with the roles of the topology.

@@ -1,0 +1,35 @@
+package watch
+
+import (
+	"testing"
+	"time"
+
+	"failwise/failover/mysql"
+)
+
+func TestSilenceOfAChannelCountsFromTheFirstReadingWithoutNews(t *testing.T) {
+	begin := time.Unix(1_000_000, 0)
+	heard := func(beats uint64, pos uint64, io mysql.ThreadState) mysql.Channel {
+		return mysql.Channel{IO: io, Heartbeats: mysql.Known(beats), Read: mysql.ReadCoordinate{File: "b.1", Pos: pos}}
+	}
+	var k known
+	steps := []struct {
+		c    mysql.Channel
+		want time.Duration
+	}{
+		{heard(3, 100, mysql.ThreadYes), 0},
+		{heard(3, 100, mysql.ThreadYes), 0},
+		{heard(4, 100, mysql.ThreadYes), 10 * time.Second}, // a heartbeat came
+		{heard(4, 100, mysql.ThreadYes), 10 * time.Second},
+		{heard(4, 200, mysql.ThreadYes), 20 * time.Second},        // an event came
+		{heard(4, 200, mysql.ThreadConnecting), 25 * time.Second}, // no silence but a lost connection
+		{heard(4, 200, mysql.ThreadYes), 30 * time.Second},        // connected anew
+		{heard(4, 200, mysql.ThreadYes), 30 * time.Second},
+	}
+	for i, s := range steps {
+		k.listen("db2", s.c, begin.Add(time.Duration(i)*5*time.Second))
+		if got := k.quiet["db2"].since.Sub(begin); got != s.want {
+			t.Errorf("reading %d: silent since %s, want %s", i, got, s.want)
+		}
+	}
+}
