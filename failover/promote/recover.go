@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"failwise/failover/hooks"
 	"failwise/failover/mysql"
@@ -88,7 +89,7 @@ func (r *run) bringBack(ctx context.Context) error {
 			return "", fmt.Errorf("%s and %s are the same server (%s)", n.Name, to.Name, mine.Identity())
 		}
 		// A node that can still be written to would outrun the comparison.
-		if err := firmly(ctx, n.Session, r.env.Statement, n.Session.SetReadOnlyFirmly); err != nil {
+		if err := r.closeForGood(ctx, n, mine.Writable()); err != nil {
 			return "", err
 		}
 		// The node first: what it gets from the primary in between is no difference.
@@ -170,4 +171,23 @@ func (r *run) learnHeartbeat(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// closeLimit is how long read_only may take on a node that is closed already.
+const closeLimit = time.Second
+
+// closeForGood makes a node read-only. Where a commit waits for an acknowledgement
+// that holds read_only up, on MySQL even while read_only shows as ON and
+// super_read_only does not; only a fence ends such a wait.
+func (r *run) closeForGood(ctx context.Context, n *Node, writable bool) error {
+	if !writable {
+		err := firmly(ctx, n.Session, min(closeLimit, r.env.Statement), n.Session.SetReadOnlyFirmly)
+		if !errors.Is(err, ErrTimeout) {
+			return err
+		}
+	}
+	if record := r.fenceNode(ctx, n); record.State != FenceProved {
+		return fmt.Errorf("%w: %s: %s", ErrNotFenced, record.State, record.Why)
+	}
+	return nil
 }
