@@ -319,7 +319,7 @@ func (tr *trial) finish() {
 			continue
 		}
 		// The session that holds a lock is ended by the fence of a failover.
-		if err := active.Heal(ctx); err != nil && !(tr.primary.Index() != 0 && strings.HasPrefix(active.Fault.Name, "locked")) {
+		if err := active.Heal(ctx); err != nil && (tr.primary.Index() == 0 || !strings.HasPrefix(active.Fault.Name, "locked")) {
 			tr.t.Fatal(err)
 		}
 	}
