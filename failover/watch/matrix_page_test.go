@@ -148,7 +148,7 @@ func pageRows(t *testing.T) map[rowKey]string {
 	return lines
 }
 
-// The page is made by a run of an hour's quarter: what is checked here is that it
+// The page is made by a run of a quarter of an hour: what is checked here is that it
 // shows the cases as they are, none missing and none of old.
 func TestFaultMatrixPageShowsEveryCase(t *testing.T) {
 	lines := pageRows(t)

@@ -153,6 +153,9 @@ func (tr *trial) configure(cfg *Config) {
 	cfg.Timings = tr.profile.Timings()
 	cfg.Timings.Tick, cfg.Timings.ProbeInterval = time.Second, time.Second
 	cfg.Timings.ProbeBudget = cmp.Or(tr.budget, 2*time.Second)
+	if tr.budget != 0 {
+		cfg.Timings.ProbeInterval = 700 * time.Millisecond // out of step with a fault that comes and goes by the second
+	}
 	cfg.Probe.Types, cfg.Probe.Query = tr.probes, tr.query
 	if !tr.proxied {
 		return

@@ -233,7 +233,8 @@ func (w *Watcher) settle(op *operation, result promote.Result, err error) {
 			w.tell(failover.NodesAre(w.engineNodes(result.NewPrimary)))
 		}
 		w.setPrimary(result.NewPrimary)
-		w.seen = seen{}
+		// Its progress is read next; that semi-sync is wanted is known.
+		w.seen = seen{primary: result.NewPrimary, Seen: promote.Seen{SemiSyncEnabled: w.seen.SemiSyncEnabled}}
 		w.finishOnce(EndedByFailover)
 	case op.decided:
 		w.tell(failover.PromotionFailedBecause(reasonOf(err)))

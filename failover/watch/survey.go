@@ -29,6 +29,8 @@ type known struct {
 	// nothing.
 	quiet map[string]quiet
 	lag   map[string]mysql.Fact[time.Duration]
+	// acknowledges tells which nodes were last seen to acknowledge commits.
+	acknowledges map[string]bool
 	// episode is when a node's first alarm since it was last well was raised.
 	episode map[string]time.Time
 	// fenced are old primaries that were set read-only since they were last down.
@@ -136,12 +138,11 @@ func (w *Watcher) remember() {
 			w.semiSyncOwed = w.semiSyncOwed && !semi.SourceEnabled
 			s.SemiSyncEnabled, s.SemiSync = semi.SourceEnabled || w.semiSyncOwed, semi.SourceEnabled && semi.SourceActive
 			s.WaitCount = int(semi.WaitCount)
+		} else if before := w.seen; before.primary == p.Name {
+			// It died while it was read.
+			s.SemiSyncEnabled, s.SemiSync, s.WaitCount = before.SemiSyncEnabled, before.SemiSync, before.WaitCount
 		}
-		for _, n := range w.topo.Nodes {
-			if semi, ok := n.Status.SemiSync.Get(); ok && n.Name != p.Name && semi.ReplicaEnabled && semi.ReplicaActive {
-				s.SemiSyncReplicas++
-			}
-		}
+		s.SemiSyncReplicas = w.acknowledgers(p.Name)
 		w.seen = seen{primary: p.Name, Seen: s}
 	}
 	k := &w.known
@@ -175,6 +176,25 @@ func (k *known) listen(replica string, c mysql.Channel, at time.Time) {
 		return
 	}
 	k.quiet[replica] = quiet{c, at}
+}
+
+// acknowledgers counts the replicas of the primary that acknowledge its commits. One
+// that cannot be read now may still do so, unseen, and counts as it was.
+func (w *Watcher) acknowledgers(primary string) int {
+	k := &w.known
+	if k.acknowledges == nil {
+		k.acknowledges = map[string]bool{}
+	}
+	count := 0
+	for _, n := range w.topo.Nodes {
+		if semi, ok := n.Status.SemiSync.Get(); ok {
+			k.acknowledges[n.Name] = semi.ReplicaEnabled && semi.ReplicaActive
+		}
+		if n.Name != primary && k.acknowledges[n.Name] {
+			count++
+		}
+	}
+	return count
 }
 
 // engineNodes are the nodes with the roles of the topology.
