@@ -67,7 +67,7 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	start := time.Since(begin)
 	begin = time.Now()
 	exits(ts, neg, args[1:])
-	if took := time.Since(begin); took > limit+start {
+	if took := time.Since(begin); took > limit+start+time.Second {
 		ts.Fatalf("took %s, limit %s and %s to start", took, limit, start)
 	}
 }
