@@ -375,7 +375,7 @@ func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
 	if limit := timings.ProbeInterval + timings.ProbeBudget; tr.row.returned > limit+matrixSlack/3 {
 		tr.t.Errorf("the old primary was writable for %s after its return; it must be fenced within a probe interval", tr.row.returned)
 	}
-	answer := tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+	answer := tr.recoverOld(ctx, old)
 	more, err := extra(ctx, old, tr.primary, tr.cluster.Flavour())
 	switch {
 	case err != nil:
@@ -395,6 +395,20 @@ func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
 				tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
 			}
 		}
+	}
+}
+
+// recoverOld asks for the old primary's recovery as a user does: again while the
+// node that has just come back still waits for commits of its own.
+func (tr *trial) recoverOld(ctx context.Context, old *sandbox.Node) Answer {
+	deadline := time.Now().Add(matrixWait)
+	for {
+		answer := tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+		if answer.Err == nil || errors.Is(answer.Err, promote.ErrDiverged) || time.Now().After(deadline) {
+			return answer
+		}
+		tr.t.Logf("recover of the old primary, to be asked again: %v", answer.Err)
+		time.Sleep(2 * time.Second)
 	}
 }
 
