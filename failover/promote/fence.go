@@ -217,7 +217,7 @@ func fence(ctx context.Context, first, second *mysql.Session, n *Node, limit tim
 			return pendingOr(record, err, <-set)
 		}
 	}
-	awaitSent(ctx, first, second)
+	awaitSent(ctx, first, second, set)
 	setErr, killErr := endClients(ctx, second, n.ours(first, second), version.Flavour, set, &record)
 	now, err := second.ReadFlags(ctx)
 	switch {
@@ -297,13 +297,20 @@ func killAll(ctx context.Context, second *mysql.Session, ours []*mysql.Session) 
 	return errors.Join(errs...)
 }
 
+// sendLimit is how long the first session may take to send its statement before the
+// second one begins to end sessions: one that is only logging in is not known as ours.
+const sendLimit = 500 * time.Millisecond
+
 // awaitSent waits a moment until the server has begun with the first session's
 // statement: from then on no new write gets through.
-func awaitSent(ctx context.Context, first, second *mysql.Session) {
-	for range 20 {
+func awaitSent(ctx context.Context, first, second *mysql.Session, set <-chan error) {
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	for looks := 0; ctx.Err() == nil && len(set) == 0 && looks < 20; pause(ctx, time.Millisecond) {
 		if _, _, pending := first.Pending(); !pending {
-			return
+			continue
 		}
+		looks++
 		list, err := second.Processes(ctx)
 		if err != nil {
 			return
@@ -313,7 +320,6 @@ func awaitSent(ctx context.Context, first, second *mysql.Session) {
 				return
 			}
 		}
-		pause(ctx, time.Millisecond)
 	}
 }
 
