@@ -93,7 +93,7 @@ and writes this page.
 
 // writeMatrix writes the page from a full run. The rows of a flavour that was not
 // run stay as they are.
-func writeMatrix(t *testing.T, rows []*matrixRow, versions map[sandbox.Flavour]string) {
+func writeMatrix(t *testing.T, rows []*matrixRow) {
 	t.Helper()
 	if !matrixFull() {
 		t.Fatal("only a full run writes the page: set FAILWISE_MATRIX=full")
@@ -110,8 +110,8 @@ func writeMatrix(t *testing.T, rows []*matrixRow, versions map[sandbox.Flavour]s
 	b.WriteString(matrixHead)
 	var on []string
 	for _, f := range sandbox.Flavours() {
-		if versions[f] != "" {
-			on = append(on, f.String()+" "+versions[f])
+		if b, err := sandbox.FindBinary(t.Context(), f); err == nil {
+			on = append(on, f.String()+" "+b.Version)
 		}
 	}
 	fmt.Fprintf(&b, "\nMeasured with %s on %s with %d cores, the three servers, the client and the watcher all on them.\n\n",

@@ -26,7 +26,6 @@ func TestMatrix(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var rows []*matrixRow
-	versions := map[sandbox.Flavour]string{}
 	t.Run("on", func(t *testing.T) {
 		for _, flavour := range sandbox.Flavours() {
 			t.Run(flavour.String(), func(t *testing.T) {
@@ -42,9 +41,6 @@ func TestMatrix(t *testing.T) {
 					if row.ran {
 						rows = append(rows, row)
 					}
-					if b.cluster != nil {
-						versions[flavour] = b.cluster.Version()
-					}
 					mu.Unlock()
 				}
 			})
@@ -54,6 +50,6 @@ func TestMatrix(t *testing.T) {
 		t.Log(row.line())
 	}
 	if *writeDocs {
-		writeMatrix(t, rows, versions)
+		writeMatrix(t, rows)
 	}
 }
