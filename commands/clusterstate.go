@@ -68,11 +68,19 @@ func stateFailure(err error) error {
 // memory is the last healthy topology that a watcher left behind.
 func memoryOf(s journal.State) (topology.Memory, error) {
 	var m topology.Memory
-	if len(s.Topology) == 0 {
-		return m, nil
+	if len(s.Topology) > 0 {
+		if err := json.Unmarshal(s.Topology, &m); err != nil {
+			return m, fmt.Errorf("state file: last healthy topology: %w", err)
+		}
 	}
-	if err := json.Unmarshal(s.Topology, &m); err != nil {
-		return m, fmt.Errorf("state file: last healthy topology: %w", err)
+	for name, sh := range s.Shunned {
+		if sh.FailedOverTo == "" {
+			continue
+		}
+		if m.Deposed == nil {
+			m.Deposed = map[string]string{}
+		}
+		m.Deposed[name] = sh.FailedOverTo
 	}
 	return m, nil
 }
