@@ -1,6 +1,6 @@
 module failwise
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/VictoriaMetrics/metrics v1.45.0
