@@ -1,0 +1,185 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"failwise/failover"
+	"failwise/failover/promote"
+	"failwise/failover/sandbox"
+	"failwise/rules"
+)
+
+// finish heals everything, brings the old primary back, and checks the invariants.
+func (tr *trial) finish() {
+	tr.t.Helper()
+	ctx := context.WithoutCancel(tr.t.Context())
+	tr.healed = time.Now()
+	for _, active := range slices.Backward(tr.broken) {
+		if tr.ruins {
+			continue
+		}
+		// The session that holds a lock is ended by the fence of a failover.
+		if err := active.Heal(ctx); err != nil && (tr.primary.Index() == 0 || !strings.HasPrefix(active.Fault.Name, "locked")) {
+			tr.t.Fatal(err)
+		}
+	}
+	for _, n := range tr.living() {
+		tr.await(matrixWait, n.Name()+" online", func(Notice) bool {
+			s, err := tr.watcher.Snapshot(ctx)
+			if err != nil {
+				return false
+			}
+			// A fenced old primary of MySQL is in offline_mode, and says so.
+			o := s.Nodes[n.Index()].Outcome
+			return o == rules.OK || n.Index() == 0 && tr.primary.Index() != 0 && o.Alive()
+		})
+	}
+	old := tr.cluster.Node(0)
+	switch {
+	case tr.ruins:
+		tr.row.afterward = "not started again: its disk is gone"
+	case tr.primary != old:
+		tr.bringBack(ctx, old)
+	}
+	tr.awaitAck(time.Now())
+	for _, n := range tr.living() {
+		if n != tr.primary && tr.row.afterward == "" {
+			tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
+		}
+	}
+	tr.noWrongDecision()
+	tr.counts(ctx)
+	tr.ends(ctx)
+	tr.why()
+}
+
+// bringBack waits until the old primary is fenced and makes it a replica again.
+func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
+	tr.t.Helper()
+	tr.complain(matrixWait, func() string {
+		f, err := flagsOf(ctx, old, tr.cluster.Flavour())
+		if err != nil || !f.readOnly {
+			return fmt.Sprintf("the old primary is not fenced: %+v, %v", f, err)
+		}
+		return ""
+	})
+	for _, o := range tr.sampler.Overlaps() {
+		if !o.To.Before(tr.healed) && o.From.After(tr.opened) || tr.want == maybeActs {
+			tr.row.returned = max(tr.row.returned, o.To.Sub(later(o.From, tr.healed)))
+		}
+	}
+	timings := tr.watcher.cfg.Timings
+	if limit := timings.ProbeInterval + timings.ProbeBudget; tr.row.returned > limit+matrixSlack/3 {
+		tr.t.Errorf("the old primary was writable for %s after its return; it must be fenced within a probe interval", tr.row.returned)
+	}
+	answer := tr.recoverOld(ctx, old)
+	more, err := extra(ctx, old, tr.primary, tr.cluster.Flavour())
+	switch {
+	case err != nil:
+		tr.t.Error(err)
+	case answer.Err == nil:
+		tr.complain(matrixWait, func() string { return followsComplaint(ctx, old, tr.primary, tr.cluster.Flavour()) })
+	case errors.Is(answer.Err, promote.ErrDiverged) && more != "":
+		// A commit that nobody had acknowledged: right to refuse.
+		tr.row.afterward = "recover refused: " + more
+		tr.t.Logf("recover of the old primary: %v", answer.Err)
+	default:
+		tr.t.Errorf("recover of the old primary, which has %q more: %v", more, answer.Err)
+	}
+	if tr.row.afterward != "" {
+		for _, n := range tr.cluster.Nodes() {
+			if n != tr.primary && n != old {
+				tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, tr.cluster.Flavour()) })
+			}
+		}
+	}
+}
+
+// recoverOld asks for the old primary's recovery as a user does: again while the
+// node that has just come back still waits for commits of its own.
+func (tr *trial) recoverOld(ctx context.Context, old *sandbox.Node) Answer {
+	deadline := time.Now().Add(matrixWait)
+	for {
+		answer := tr.watcher.Request(ctx, Request{Operation: "recover", Node: old.Name(), By: "test"}, nil)
+		if answer.Err == nil || errors.Is(answer.Err, promote.ErrDiverged) || time.Now().After(deadline) {
+			return answer
+		}
+		tr.t.Logf("recover of the old primary, to be asked again: %v", answer.Err)
+		time.Sleep(2 * time.Second)
+	}
+}
+
+// noWrongDecision checks that nothing was decided that was not wanted.
+func (tr *trial) noWrongDecision() {
+	tr.t.Helper()
+	var failovers, failed int
+	for _, n := range tr.heard() {
+		switch {
+		case event(failover.FailoverDecided)(n):
+			failovers++
+		case event(failover.ReplicaFailed)(n):
+			failed++
+		}
+	}
+	atMost := 0
+	if tr.want == actsOn || tr.want == maybeActs {
+		atMost = 1
+	}
+	if failovers > atMost {
+		tr.t.Errorf("%d failovers", failovers)
+	}
+	// Nodes that come back one after the other may fail those that are not yet.
+	if failed > 0 && len(tr.broken) < 2 && tr.want != failsReplica && tr.fault != "kill" && tr.fault != "freeze" {
+		tr.t.Errorf("%d replicas were failed", failed)
+	}
+}
+
+// counts checks that no acknowledged row is missing and that all nodes are alike.
+func (tr *trial) counts(ctx context.Context) {
+	tr.t.Helper()
+	if err := tr.writer.Stop(); err != nil {
+		tr.t.Error(err)
+	}
+	missing, err := tr.writer.Missing(ctx, tr.primary)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.row.acked, _ = tr.writer.Count()
+	if tr.row.lost = len(missing); tr.row.lost > 0 {
+		tr.t.Errorf("%d of %d acknowledged rows are missing on %s", tr.row.lost, tr.row.acked, tr.primary.Name())
+	}
+	if tr.primary != tr.cluster.Node(0) {
+		late := slices.DeleteFunc(tr.writer.Acks(), func(a sandbox.Ack) bool { return a.Node != tr.cluster.Node(0) || !a.At.After(tr.opened) })
+		if len(late) > 0 {
+			tr.t.Errorf("the old primary acknowledged %d rows after the new one was opened, the first %s after it", len(late), late[0].At.Sub(tr.opened))
+		}
+	}
+	for _, n := range tr.cluster.Nodes() {
+		if n != tr.primary && (tr.row.afterward == "" || n != tr.cluster.Node(0)) {
+			tr.complain(matrixWait, func() string { return alike(ctx, n, tr.primary) })
+		}
+	}
+	tr.complain(matrixWait, func() string { return primaryComplaint(ctx, tr.primary, tr.cluster.Flavour()) })
+}
+
+// ends stops the watcher and checks that nothing is left of it.
+func (tr *trial) ends(ctx context.Context) {
+	tr.t.Helper()
+	tr.sampler.Stop()
+	tr.cancel()
+	select {
+	case ended := <-tr.ended:
+		tr.ended <- ended
+	case <-time.After(matrixWait):
+		tr.t.Fatal("the watcher does not end")
+	}
+	for _, n := range tr.living() {
+		tr.complain(20*time.Second, func() string { return sessionsLeft(ctx, n, tr.cluster) })
+	}
+	nothingLeft(tr.t, tr.dir)
+}
