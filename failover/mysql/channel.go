@@ -84,6 +84,7 @@ type Channel struct {
 	// the next start of either deletes what was received and not applied.
 	IOPos gtid.Position  `json:"io_pos,omitzero"`
 	Read  ReadCoordinate `json:"read"`
+	Relay RelayLog       `json:"relay"`
 
 	// HeartbeatPeriod is what the replica asked its source for; Heartbeats
 	// counts those received since the start of the IO thread; HeartbeatAge is
@@ -98,6 +99,15 @@ type Channel struct {
 type ReadCoordinate struct {
 	File string `json:"file"`
 	Pos  uint64 `json:"pos"`
+}
+
+// RelayLog is what a channel has written and applied. A new connection writes to
+// it even where its source has nothing to send: a rotate and a format description
+// event.
+type RelayLog struct {
+	File  string `json:"file"`  // where the SQL thread is
+	Pos   uint64 `json:"pos"`   // where the SQL thread is
+	Space uint64 `json:"space"` // bytes of all relay logs together
 }
 
 // ChannelTLS are the TLS settings of a channel.
@@ -137,6 +147,7 @@ func (d dialect) channel(r row) (Channel, error) {
 		Delay:          r.duration("SQL_Delay").Or(0),
 		Retry:          r.duration("Connect_Retry").Or(0),
 		Read:           ReadCoordinate{File: col("Source_Log_File"), Pos: num("Read_Source_Log_Pos")},
+		Relay:          RelayLog{File: r.text("Relay_Log_File"), Pos: num("Relay_Log_Pos"), Space: num("Relay_Log_Space")},
 		TLS: ChannelTLS{
 			Enabled: col("Source_SSL_Allowed") == "Yes",
 			CA:      col("Source_SSL_CA_File"),

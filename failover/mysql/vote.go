@@ -130,6 +130,15 @@ func (c Channel) shortHeartbeat() bool {
 	return ok && period > 0 && period <= shortHeartbeat && c.Heartbeats.IsKnown()
 }
 
+// SilentSince reports whether nothing has come from the source since an earlier
+// reading of a channel that was connected then and is now: no heartbeat, no event,
+// and no new connection, which would have written to the relay log. A busy source
+// sends no heartbeats, so their count may well be 0 all the time.
+func (c Channel) SilentSince(before Channel) bool {
+	connected := func(c Channel) bool { return c.IO == ThreadYes || c.IO == ThreadPreparing }
+	return connected(before) && connected(c) && c.Heartbeats == before.Heartbeats && c.Read == before.Read && c.Relay == before.Relay
+}
+
 // channelWithHeartbeats reads one channel and, on MySQL, its heartbeats.
 func (s *Session) channelWithHeartbeats(ctx context.Context, name string) (Channel, error) {
 	c, err := s.channel(ctx, "read replica status", name)
@@ -155,8 +164,7 @@ func (s *Session) listen(ctx context.Context, o VoteOptions, first Channel) Ball
 	period := first.HeartbeatPeriod.Or(shortHeartbeat)
 	limit := 2*period + period/4
 	since := time.Now()
-	// A thread that has just connected counts from 0 again: that is no silence.
-	if b := o.Before; !o.BeforeAt.IsZero() && b.Heartbeats.Or(0) > 0 && b.Heartbeats == first.Heartbeats && b.Read == first.Read {
+	if !o.BeforeAt.IsZero() && first.SilentSince(o.Before) {
 		since = o.BeforeAt
 	}
 	deadline := since.Add(limit)
@@ -179,7 +187,7 @@ func (s *Session) listen(ctx context.Context, o VoteOptions, first Channel) Ball
 		switch {
 		case c.IO != ThreadYes && c.IO != ThreadPreparing:
 			return s.watchAttempt(ctx, name, "its IO thread lost the connection while it was watched")
-		case c.Heartbeats != first.Heartbeats || c.Read != first.Read:
+		case !c.SilentSince(first):
 			return Ballot{Vote: failover.VoteSees, Channel: c, Evidence: "a heartbeat or event came just now"}
 		case time.Now().After(deadline):
 			return silent(c)

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,21 @@ func TestVotesOfRealReplicas(t *testing.T) {
 			}
 			l.wakeAll(t)
 		},
+		"a new connection is no silence": func(t *testing.T, l lab) {
+			s := l.act(t, 1)
+			l.running(t, s)
+			for range 5 { // several in a row: a purged relay log must not make up for a new one
+				before := l.channel(t, s)
+				l.killDumpThreads(t)
+				await(t, "new connections", func() bool { return len(l.dumpThreads(t)) == len(l.Nodes())-1 })
+				time.Sleep(300 * time.Millisecond) // whatever it still writes, a look may come at any time
+				c := l.channel(t, s)
+				c.Heartbeats, c.Read = before.Heartbeats, before.Read
+				if c.SilentSince(before) {
+					t.Fatalf("a new connection left no trace: %+v, then %+v", before.Relay, c.Relay)
+				}
+			}
+		},
 		"a frozen primary is lost": func(t *testing.T, l lab) {
 			s := l.act(t, 1)
 			await(t, "a heartbeat", func() bool {
@@ -106,6 +122,34 @@ func (l lab) wakeAll(t *testing.T) {
 			return l.channel(t, s).IO == ThreadYes
 		})
 	}
+}
+
+// killDumpThreads cuts the connections of the replicas on the primary; their IO
+// threads connect again at once.
+func (l lab) killDumpThreads(t *testing.T) {
+	t.Helper()
+	old := l.dumpThreads(t)
+	for _, id := range old {
+		l.root(t, 0, "KILL "+id)
+	}
+	await(t, "the old threads are gone", func() bool {
+		return !slices.ContainsFunc(l.dumpThreads(t), func(id string) bool { return slices.Contains(old, id) })
+	})
+}
+
+// dumpThreads are the ids of the primary's threads that serve replicas.
+func (l lab) dumpThreads(t *testing.T) (ids []string) {
+	t.Helper()
+	rows, err := l.Node(0).Root().QueryContext(within(t, 5*time.Second), "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' AND state NOT LIKE '%kill%'")
+	ok(t, "list dump threads", err)
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		ok(t, "scan", rows.Scan(&id))
+		ids = append(ids, id)
+	}
+	ok(t, "list dump threads", rows.Err())
+	return ids
 }
 
 func vote(t *testing.T, b Ballot, want failover.Vote) {

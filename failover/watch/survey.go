@@ -172,7 +172,7 @@ func (k *known) listen(replica string, c mysql.Channel, at time.Time) {
 	if k.quiet == nil {
 		k.quiet = map[string]quiet{}
 	}
-	if q, ok := k.quiet[replica]; ok && c.IO == mysql.ThreadYes && q.channel.IO == c.IO && q.channel.Heartbeats == c.Heartbeats && q.channel.Read == c.Read {
+	if q, ok := k.quiet[replica]; ok && c.SilentSince(q.channel) {
 		return
 	}
 	k.quiet[replica] = quiet{c, at}
