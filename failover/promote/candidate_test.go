@@ -254,6 +254,38 @@ func TestSiblingThatCannotBeRepointedIsReported(t *testing.T) {
 	})
 }
 
+// A replica that hangs must not cost the writers its time limits.
+func TestReplicaThatWasDownIsNotWaitedFor(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
+		const long = 30 * time.Second
+		l.settings.Starve, l.settings.Statement, l.settings.Repoint = long, long, 3*time.Second
+		frozen := sandbox.Break(t, "freeze", l.Node(2))
+		l.down = []string{"db3"}
+		sandbox.Break(t, "kill", l.Node(0))
+		result, primary := l.promoteFrom("db1")
+		if primary != l.Node(1) {
+			t.Fatalf("promoted %s", primary.Name())
+		}
+		for _, d := range result.Durations {
+			if (d.Step == promote.Starve || d.Step == promote.Prepare) && d.Took > long/3 {
+				t.Errorf("%s took %s, with a limit of %s", d.Step, d.Took, long)
+			}
+		}
+		if left := result.Unpointed(); len(left) != 1 || left[0].Node != "db3" || !result.SemiSyncPending {
+			t.Errorf("left behind: %+v, semi-sync pending: %v", left, result.SemiSyncPending)
+		}
+		if err := frozen.Heal(bounded(t)); err != nil {
+			t.Fatal(err)
+		}
+		l.settings.Repoint = 20 * time.Second
+		if again := promote.RepointNode(bounded(t), l.env(), "db3", primary.Name()); !again.Done {
+			t.Fatalf("%+v", again)
+		}
+		l.follows(l.Node(2), primary)
+	})
+}
+
 // The old primary is seen online in the middle of the plan: back to fence.
 func TestOldPrimarySeenOnlineIsFencedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {

@@ -24,6 +24,9 @@ type Node struct {
 	// Second is another session to the same server; nil has one made when needed.
 	// Fencing needs it on the primary, at once.
 	Second *mysql.Session
+	// Down tells that the caller's latest look found no server to talk to. The plan
+	// tries such a replica, but does not wait for it while writers do.
+	Down bool
 }
 
 // Env is what a plan needs of the world. Nothing in it is changed.

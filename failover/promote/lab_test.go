@@ -34,6 +34,7 @@ type lab struct {
 	prefer   []string
 	hooks    hooks.Set
 	online   func() bool
+	down     []string // what the watcher's probes found dead
 	// onStep, if not nil, is told each line of progress first.
 	onStep func(promote.Progress)
 
@@ -155,6 +156,7 @@ func (l *lab) env() promote.Env {
 	for _, n := range l.Nodes() {
 		env.Nodes = append(env.Nodes, promote.Node{
 			Name: n.Name(), Host: n.Host(), Port: n.Port(), Session: l.reader.Session(n.Name()), Second: l.second[n.Name()],
+			Down: slices.Contains(l.down, n.Name()),
 		})
 	}
 	return env

@@ -116,12 +116,19 @@ func (r *run) awaitRepoints() {
 }
 
 // awaitAttached waits until that many siblings are attached, all have ended, or
-// the limit for a statement is over. It gives how many are.
+// the limit for a statement is over. It gives how many are. Siblings that could not
+// be read before are not waited for.
 func (r *run) awaitAttached(ctx context.Context, needed int) int {
 	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
 	defer cancel()
-	attached := make(chan bool, len(r.repoints))
-	for _, p := range r.repoints {
+	var expected []*repointing
+	for name, p := range r.repoints {
+		if _, known := r.before(name); known {
+			expected = append(expected, p)
+		}
+	}
+	attached := make(chan bool, len(expected))
+	for _, p := range expected {
 		go func() {
 			select {
 			case <-p.attached:
@@ -139,7 +146,7 @@ func (r *run) awaitAttached(ctx context.Context, needed int) int {
 		}()
 	}
 	count := 0
-	for range r.repoints {
+	for range expected {
 		if <-attached {
 			count++
 			if count >= needed {

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"failwise/failover/mysql"
 )
 
 func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// downLimit bounds what is tried with a replica that was down when the plan began:
+// it may be back, and a dead one must not cost the time of a hung connection.
+const downLimit = 500 * time.Millisecond
 
 // replicas are all nodes of the plan but the old primary and the fallen.
 func (r *run) replicas() []string {
@@ -60,6 +65,11 @@ func (r *run) starve(ctx context.Context) ([]Reading, error) {
 }
 
 func (r *run) starveOne(ctx context.Context, n *Node) Reading {
+	if n.Down {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, downLimit)
+		defer cancel()
+	}
 	reading := Reading{Node: n.Name}
 	var channels []mysql.Channel
 	err := again(func() (err error) {

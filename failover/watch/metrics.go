@@ -1,14 +1,11 @@
 package watch
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
+	"sync"
 	"time"
-
-	"github.com/VictoriaMetrics/metrics"
 
 	"failwise/check"
 	"failwise/failover"
@@ -46,38 +43,33 @@ var (
 	candidateIs    = metric{"candidate", "gauge", []string{"node"}, "1 for the node that would be promoted."}
 )
 
-// series is the metric with values for its labels.
-func (m metric) series(cluster string, values ...string) string {
-	var b strings.Builder
-	b.WriteString("failwise_" + m.name + "{cluster=" + strconv.Quote(cluster))
-	for i, v := range values {
-		b.WriteString("," + m.labels[i] + "=" + strconv.Quote(v))
-	}
-	b.WriteString("}")
-	return b.String()
-}
-
 // Metrics counts what a watcher sees and does, for Prometheus. Make it with
 // [NewMetrics] and put it into the watcher's [Config].
 type Metrics struct {
 	cluster string
-	set     *metrics.Set
+	mu      sync.Mutex
+	counts  exposition
 }
 
 // NewMetrics makes the counters of a cluster.
-func NewMetrics(cluster string) *Metrics { return &Metrics{cluster: cluster, set: metrics.NewSet()} }
+func NewMetrics(cluster string) *Metrics { return &Metrics{cluster: cluster} }
 
-// Buckets of the histograms, in seconds.
-func probeBuckets() []float64     { return metrics.ExponentialBuckets(0.0005, 2, 14) }
-func operationBuckets() []float64 { return metrics.ExponentialBuckets(0.02, 2, 14) }
-func writeBuckets() []float64     { return metrics.ExponentialBuckets(0.01, 2, 14) }
+// Buckets of the histograms, in seconds: the first of fourteen, each twice the one
+// before.
+const (
+	probeBuckets     = 0.0005
+	operationBuckets = 0.02
+	writeBuckets     = 0.01
+)
 
 func (m *Metrics) probe(node string, r check.Result) {
 	if m == nil {
 		return
 	}
-	m.set.GetOrCreateCounter(probesTotal.series(m.cluster, node, r.Type.String(), r.Outcome.String())).Inc()
-	m.set.GetOrCreatePrometheusHistogramExt(probeSeconds.series(m.cluster, node, r.Type.String()), probeBuckets()).Update(r.Elapsed.Seconds())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.count(probesTotal, m.cluster, node, r.Type.String(), r.Outcome.String())
+	m.counts.observe(probeSeconds, r.Elapsed, probeBuckets, m.cluster, node, r.Type.String())
 }
 
 func (m *Metrics) operation(kind string, failed bool, took, first time.Duration) {
@@ -88,11 +80,25 @@ func (m *Metrics) operation(kind string, failed bool, took, first time.Duration)
 	if failed {
 		result = "failed"
 	}
-	m.set.GetOrCreateCounter(operationsTotal.series(m.cluster, kind, result)).Inc()
-	m.set.GetOrCreatePrometheusHistogramExt(operationTook.series(m.cluster, kind), operationBuckets()).Update(took.Seconds())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.count(operationsTotal, m.cluster, kind, result)
+	m.counts.observe(operationTook, took, operationBuckets, m.cluster, kind)
 	if first > 0 {
-		m.set.GetOrCreatePrometheusHistogramExt(firstWrite.series(m.cluster, kind), writeBuckets()).Update(first.Seconds())
+		m.counts.observe(firstWrite, first, writeBuckets, m.cluster, kind)
 	}
+}
+
+// write writes what was counted so far.
+func (m *Metrics) write(out io.Writer) {
+	if m == nil {
+		return
+	}
+	var page bytes.Buffer // a slow scraper must not hold up a probe
+	m.mu.Lock()
+	m.counts.write(&page)
+	m.mu.Unlock()
+	_, _ = page.WriteTo(out) // a scraper that went away
 }
 
 // scrapeLimit bounds the loop's answer to a scrape.
@@ -101,9 +107,7 @@ const scrapeLimit = time.Second
 // WriteMetrics writes the counters and the present state in Prometheus' text
 // format.
 func (w *Watcher) WriteMetrics(ctx context.Context, out io.Writer) {
-	if w.cfg.Metrics != nil {
-		w.cfg.Metrics.set.WritePrometheus(out)
-	}
+	w.cfg.Metrics.write(out)
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
 	s, err := w.Snapshot(ctx)
@@ -115,30 +119,14 @@ func (w *Watcher) WriteMetrics(ctx context.Context, out io.Writer) {
 	g.write(out)
 }
 
-// gauges collects the samples of a scrape, the samples of one metric together.
+// gauges are the samples of the present state of a cluster.
 type gauges struct {
+	exposition
 	cluster string
-	order   []string
-	lines   map[string][]string
 }
 
 func (g *gauges) add(m metric, value float64, labels ...string) {
-	if g.lines == nil {
-		g.lines = map[string][]string{}
-	}
-	if g.lines[m.name] == nil {
-		g.order = append(g.order, m.name)
-		g.lines[m.name] = []string{fmt.Sprintf("# HELP failwise_%s %s\n# TYPE failwise_%s %s\n", m.name, m.help, m.name, m.kind)}
-	}
-	g.lines[m.name] = append(g.lines[m.name], m.series(g.cluster, labels...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
-}
-
-func (g *gauges) write(out io.Writer) {
-	for _, name := range g.order {
-		for _, line := range g.lines[name] {
-			_, _ = io.WriteString(out, line) // a scraper that went away
-		}
-	}
+	g.set(m, value, append([]string{g.cluster}, labels...)...)
 }
 
 func (g *gauges) snapshot(s Snapshot) {

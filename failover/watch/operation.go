@@ -61,6 +61,7 @@ func (w *Watcher) env() promote.Env {
 		a := m.Manage.Address
 		env.Nodes = append(env.Nodes, promote.Node{
 			Name: m.Name, Host: a.Host(), Port: int(a.Port()), Session: w.reader.Session(m.Name), Second: m.second,
+			Down: !w.answers(m.Name),
 		})
 	}
 	return env
