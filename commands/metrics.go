@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
-
 	"failwise/failover/watch"
 )
 
@@ -24,7 +22,7 @@ func serveMetrics(ctx context.Context, address string, w *watch.Watcher) (stop f
 	mux.HandleFunc("/metrics", func(out http.ResponseWriter, r *http.Request) {
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.WriteMetrics(r.Context(), out)
-		metrics.WriteProcessMetrics(out)
+		writeProcessMetrics(out)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }() // ends with Close
