@@ -233,17 +233,24 @@ func (in *invocation) printOperation(r watch.Request, result promote.Result, err
 // operationFailure says what to do about an operation that failed.
 func operationFailure(err error) error {
 	f := refused(err)
-	var step *promote.StepError
+	var (
+		step    *promote.StepError
+		failure *watch.Failure
+		refusal *watch.Refusal
+	)
 	switch {
 	case errors.As(err, &step) && step.Hint != "":
 		f = f.hint("%s", step.Hint)
+	case errors.As(err, &failure) && failure.Hint != "":
+		f = f.hint("%s", failure.Hint)
 	case errors.Is(err, promote.ErrNoCandidate):
 		f = f.hint("failwise candidates says why each replica is not eligible")
 	case errors.Is(err, watch.ErrPrimary):
 		f = f.hint("failwise topology says why")
-	case strings.HasPrefix(err.Error(), "refused, "):
-		// An answer of the engine's, perhaps through a watcher's socket.
-		f = f.hint("--ignore NAME passes over a check that you name; a primary that still works is changed with failwise switch")
+	case errors.As(err, &refusal) && contains(ignorable(), refusal.Reason.String()):
+		f = f.hint("--ignore %s passes over this check; a primary that still works is changed with failwise switch", refusal.Reason)
+	case errors.As(err, &refusal):
+		f = f.hint("lifted by %s", refusal.Reason.Lifts())
 	}
 	return f
 }

@@ -33,10 +33,10 @@ type call struct {
 
 // line is what it gets back: steps while an operation runs, then one last line.
 type line struct {
+	failure
 	Status json.RawMessage   `json:"status,omitempty"`
 	Step   *promote.Progress `json:"step,omitempty"`
 	Result *promote.Result   `json:"result,omitempty"`
-	Error  string            `json:"error,omitempty"`
 	Done   bool              `json:"done,omitempty"`
 	// Took and blocked times, which the result's own JSON does not have.
 	Took    time.Duration `json:"took,omitempty"`
@@ -72,17 +72,13 @@ func (w *Watcher) serveLease(ctx context.Context, lease lock.Lease) {
 		case <-ctx.Done():
 		}
 	}()
-	path := filepath.Join(w.cfg.Dir, controlName)
-	_ = os.Remove(path)
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "unix", path)
+	l, err := listenControl(ctx, filepath.Join(w.cfg.Dir, controlName))
 	if err != nil {
 		w.send(func() {
 			w.note(slog.LevelWarn, "", "control socket: %v; `status` and `switch` cannot reach this watcher", err)
 		})
 		return
 	}
-	_ = os.Chmod(path, 0o600)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	// The last answer tells how an operation ended: it is not cut off.
@@ -95,6 +91,41 @@ func (w *Watcher) serveLease(ctx context.Context, lease lock.Lease) {
 		}
 		answers.Go(func() { w.answer(ctx, c) })
 	}
+}
+
+// controlSocket removes its path when it is closed, unless it is another's by then:
+// a watcher that notices late that it lost the lock must not cut off its successor.
+type controlSocket struct {
+	net.Listener
+	path string
+	own  os.FileInfo
+}
+
+// listenControl takes the socket's path over, whoever had it.
+func listenControl(ctx context.Context, path string) (net.Listener, error) {
+	_ = os.Remove(path)
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+	}
+	_ = os.Chmod(path, 0o600)
+	own, err := os.Lstat(path)
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return &controlSocket{Listener: l, path: path, own: own}, nil
+}
+
+func (s *controlSocket) Close() error {
+	if now, err := os.Lstat(s.path); err == nil && os.SameFile(s.own, now) {
+		_ = os.Remove(s.path)
+	}
+	return s.Listener.Close()
 }
 
 // controlLimit bounds the wait for a command: to send its question, and to take
@@ -140,11 +171,10 @@ func (w *Watcher) answer(ctx context.Context, c net.Conn) {
 				p := <-steps
 				_ = say(line{Step: &p})
 			}
-			last := line{Result: &a.Result, Done: true, Took: a.Result.Took, Blocked: a.Result.WritesBlocked, First: a.Result.FirstWrite}
-			if a.Err != nil {
-				last.Error = a.Err.Error()
-			}
-			_ = say(last)
+			_ = say(line{
+				Result: &a.Result, Done: true, Took: a.Result.Took, Blocked: a.Result.WritesBlocked, First: a.Result.FirstWrite,
+				failure: failureOf(a.Err),
+			})
 			return
 		}
 	}
@@ -153,11 +183,11 @@ func (w *Watcher) answer(ctx context.Context, c net.Conn) {
 func (w *Watcher) statusLine(ctx context.Context) line {
 	s, err := w.Snapshot(ctx)
 	if err != nil {
-		return line{Error: err.Error(), Done: true}
+		return line{failure: failureOf(err), Done: true}
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return line{Error: err.Error(), Done: true}
+		return line{failure: failureOf(err), Done: true}
 	}
 	return line{Status: raw, Done: true}
 }
@@ -169,8 +199,8 @@ func Status(ctx context.Context, dir string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if last.Error != "" {
-		return Snapshot{}, errors.New(last.Error)
+	if err := last.failure.err(); err != nil {
+		return Snapshot{}, err
 	}
 	var s Snapshot
 	if err := json.Unmarshal(last.Status, &s); err != nil {
@@ -192,10 +222,7 @@ func Ask(ctx context.Context, dir string, r Request, progress func(promote.Progr
 		result = *last.Result
 		result.Took, result.WritesBlocked, result.FirstWrite = last.Took, last.Blocked, last.First
 	}
-	if last.Error != "" {
-		return result, errors.New(last.Error)
-	}
-	return result, nil
+	return result, last.failure.err()
 }
 
 func exchange(ctx context.Context, dir string, q call, progress func(promote.Progress)) (line, error) {

@@ -109,11 +109,7 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 func (w *Watcher) refused(ev failover.Event) {
 	if op := w.forced; op != nil {
 		w.forced = nil
-		text := ev.Reason.Means()
-		if ev.Detail != "" {
-			text += " (" + ev.Detail + ")"
-		}
-		op.reply(promote.Result{}, fmt.Errorf("refused, %s: %s", ev.Reason, text))
+		op.reply(promote.Result{}, &Refusal{Reason: ev.Reason, Detail: ev.Detail})
 	}
 }
 

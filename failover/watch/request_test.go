@@ -90,3 +90,29 @@ func TestACommandThatAsksNothingDoesNotKeepTheWatcher(t *testing.T) {
 		t.Fatal("the watcher has not ended")
 	}
 }
+
+func TestWatcherThatLostTheLockLeavesItsSuccessorsSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), controlName)
+	first, err := listenControl(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := listenControl(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatalf("the successor cannot be reached: %v", err)
+	}
+	_ = c.Close()
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("unix", path); err == nil {
+		t.Error("a closed socket answers")
+	}
+}
