@@ -34,7 +34,7 @@ func TestFailuresKeepTheirKindThroughTheSocket(t *testing.T) {
 	}
 	got := through(t, &promote.StepError{Step: promote.CatchUp, Target: "db2", Err: errors.New("slow"), Hint: "wait"})
 	var f *Failure
-	if !errors.As(got, &f) || f.Hint != "wait" || got.Error() != "catch_up on db2: slow" {
+	if !errors.As(got, &f) || f.Hint != "wait" || got.Error() != "catch up on db2: slow" {
 		t.Errorf("%#v", got)
 	}
 	for _, reason := range []failover.Reason{failover.AgeLimit, failover.LatestNotFatal} {
