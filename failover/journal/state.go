@@ -21,6 +21,9 @@ type State struct {
 	LastFailover FailoverState `json:"last_failover,omitzero"`
 	// Shunned holds the nodes that are never acted on until recovered, by name.
 	Shunned map[string]ShunState `json:"shunned,omitempty"`
+	// SemiSyncOwed tells that a promotion had to leave semi-sync off which was on
+	// before: it is switched on when enough replicas are attached.
+	SemiSyncOwed bool `json:"semi_sync_owed,omitempty"`
 	// Topology is the last healthy topology as package topology encodes it, seen
 	// at TopologySeen.
 	Topology     json.RawMessage `json:"topology,omitempty"`

@@ -122,6 +122,10 @@ type Config struct {
 	Notify func(Notice)
 	// Metrics, if not nil, counts.
 	Metrics *Metrics
+	// Phase, from 0 to less than 1, is where in its periods a watcher begins with
+	// what it does from time to time beside probing. Several watchers in one process
+	// take different ones, so that they do not all read and write at once.
+	Phase float64
 
 	// observer decides nothing by itself: it serves one request.
 	observer bool
@@ -136,6 +140,9 @@ func (c *Config) validate() error {
 	}
 	if c.Locker == nil {
 		return errors.New("no lock")
+	}
+	if c.Phase < 0 || c.Phase >= 1 {
+		return fmt.Errorf("phase %g: not from 0 to less than 1", c.Phase)
 	}
 	return c.Timings.Validate()
 }

@@ -30,7 +30,7 @@ func (w *Watcher) Run(ctx context.Context) (Ended, error) {
 		}
 		return EndedBySignal, err
 	}
-	work := []func(context.Context){w.surveys, w.polls, w.serve}
+	work := []func(context.Context){w.surveys, w.polls, w.serve, w.shift}
 	for _, m := range w.members {
 		for _, p := range m.probings {
 			work = append(work, p.run)

@@ -47,12 +47,26 @@ var (
 // [NewMetrics] and put it into the watcher's [Config].
 type Metrics struct {
 	cluster string
-	mu      sync.Mutex
-	counts  exposition
+	*counts
+}
+
+// counts are the counters of all clusters that are served together.
+type counts struct {
+	mu sync.Mutex
+	exposition
 }
 
 // NewMetrics makes the counters of a cluster.
-func NewMetrics(cluster string) *Metrics { return &Metrics{cluster: cluster} }
+func NewMetrics(cluster string) *Metrics { return &Metrics{cluster: cluster, counts: &counts{}} }
+
+// For makes the counters of another cluster, which are served together with m's.
+// The counters of nil are nil: nothing is counted.
+func (m *Metrics) For(cluster string) *Metrics {
+	if m == nil {
+		return nil
+	}
+	return &Metrics{cluster: cluster, counts: m.counts}
+}
 
 // Buckets of the histograms, in seconds: the first of fourteen, each twice the one
 // before.
@@ -68,8 +82,8 @@ func (m *Metrics) probe(node string, r check.Result) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counts.count(probesTotal, m.cluster, node, r.Type.String(), r.Outcome.String())
-	m.counts.observe(probeSeconds, r.Elapsed, probeBuckets, m.cluster, node, r.Type.String())
+	m.count(probesTotal, m.cluster, node, r.Type.String(), r.Outcome.String())
+	m.observe(probeSeconds, r.Elapsed, probeBuckets, m.cluster, node, r.Type.String())
 }
 
 func (m *Metrics) operation(kind string, failed bool, took, first time.Duration) {
@@ -82,10 +96,10 @@ func (m *Metrics) operation(kind string, failed bool, took, first time.Duration)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counts.count(operationsTotal, m.cluster, kind, result)
-	m.counts.observe(operationTook, took, operationBuckets, m.cluster, kind)
+	m.count(operationsTotal, m.cluster, kind, result)
+	m.observe(operationTook, took, operationBuckets, m.cluster, kind)
 	if first > 0 {
-		m.counts.observe(firstWrite, first, writeBuckets, m.cluster, kind)
+		m.observe(firstWrite, first, writeBuckets, m.cluster, kind)
 	}
 }
 
@@ -96,7 +110,7 @@ func (m *Metrics) write(out io.Writer) {
 	}
 	var page bytes.Buffer // a slow scraper must not hold up a probe
 	m.mu.Lock()
-	m.counts.write(&page)
+	m.exposition.write(&page)
 	m.mu.Unlock()
 	_, _ = page.WriteTo(out) // a scraper that went away
 }
@@ -104,25 +118,37 @@ func (m *Metrics) write(out io.Writer) {
 // scrapeLimit bounds the loop's answer to a scrape.
 const scrapeLimit = time.Second
 
-// WriteMetrics writes the counters and the present state in Prometheus' text
-// format.
-func (w *Watcher) WriteMetrics(ctx context.Context, out io.Writer) {
-	w.cfg.Metrics.write(out)
+// Write writes the counters and the present state of the watchers that count with
+// m, in Prometheus' text format.
+func (m *Metrics) Write(ctx context.Context, out io.Writer, watchers ...*Watcher) {
+	m.write(out)
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
-	s, err := w.Snapshot(ctx)
-	g := gauges{cluster: w.cfg.Cluster}
-	g.add(watcherAnswers, one(err == nil))
-	if err == nil {
-		g.snapshot(s)
+	type answer struct {
+		Snapshot
+		err error
 	}
-	g.write(out)
+	answers := make([]answer, len(watchers))
+	var all sync.WaitGroup
+	for i, w := range watchers {
+		all.Go(func() { answers[i].Snapshot, answers[i].err = w.Snapshot(ctx) })
+	}
+	all.Wait()
+	var g gauges
+	for i, w := range watchers {
+		g.cluster = w.cfg.Cluster
+		g.add(watcherAnswers, one(answers[i].err == nil))
+		if answers[i].err == nil {
+			g.snapshot(answers[i].Snapshot)
+		}
+	}
+	g.exposition.write(out)
 }
 
-// gauges are the samples of the present state of a cluster.
+// gauges are the samples of the present state of clusters.
 type gauges struct {
 	exposition
-	cluster string
+	cluster string // whose samples are added
 }
 
 func (g *gauges) add(m metric, value float64, labels ...string) {

@@ -12,7 +12,7 @@ const noticesSize = 1024
 // notices are on their way to [Config.Notify], which may wait for a terminal that
 // was stopped or a pipe that nobody reads: no decision waits with it.
 type notices struct {
-	queue chan Notice
+	queue chan *Notice
 	// dropped is the number of those that found no place since the last that did.
 	dropped int
 	done    chan struct{}
@@ -20,11 +20,11 @@ type notices struct {
 
 // newNotices begins to hand notices to f.
 func newNotices(f func(Notice)) *notices {
-	n := &notices{queue: make(chan Notice, noticesSize), done: make(chan struct{})}
+	n := &notices{queue: make(chan *Notice, noticesSize), done: make(chan struct{})}
 	go func() {
 		defer close(n.done)
 		for notice := range n.queue {
-			f(notice)
+			f(*notice)
 		}
 	}()
 	return n
@@ -36,13 +36,13 @@ func (n *notices) put(notice Notice) {
 		gap := Notice{Time: notice.Time, Level: slog.LevelWarn, Kind: "note",
 			Text: fmt.Sprintf("%d lines before this one were dropped: whoever reads them is too slow; the journal has them", n.dropped)}
 		select {
-		case n.queue <- gap:
+		case n.queue <- &gap:
 			n.dropped = 0
 		default:
 		}
 	}
 	select {
-	case n.queue <- notice:
+	case n.queue <- &notice:
 	default:
 		n.dropped++
 	}

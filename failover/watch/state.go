@@ -28,6 +28,8 @@ type kept struct {
 	engine    failover.State
 	topology  topology.Memory
 	topologyS time.Time
+
+	semiSyncOwed bool
 }
 
 // restored is the engine's state as an earlier run left it.
@@ -204,6 +206,9 @@ func (w *Watcher) takeState(s journal.State, version journal.Version) {
 			w.tell(failover.PolicyIs(failover.Automatic, name, 0, ""))
 		}
 	}
+	if s.SemiSyncOwed && !old.SemiSyncOwed {
+		w.semiSyncOwed = true // the next look at the primary says whether it still is
+	}
 	if s.QuotaRefilled.After(old.QuotaRefilled) {
 		w.tell(failover.QuotaReset())
 		w.note(slog.LevelInfo, "", "the quota of automatic failovers was reset")
@@ -240,7 +245,8 @@ func (w *Watcher) persist(ctx context.Context) {
 	next := w.engine.State(w.now)
 	same := next.QuotaUsed == k.engine.QuotaUsed && maps.Equal(next.Shunned, k.engine.Shunned) &&
 		(next.LastFailoverAge == nil) == (k.engine.LastFailoverAge == nil) &&
-		(next.LastFailoverAge == nil || *next.LastFailoverAge >= *k.engine.LastFailoverAge)
+		(next.LastFailoverAge == nil || *next.LastFailoverAge >= *k.engine.LastFailoverAge) &&
+		w.semiSyncOwed == k.semiSyncOwed
 	sameTopology := w.memory.Primary == k.topology.Primary && len(w.memory.Nodes) == len(k.topology.Nodes) &&
 		time.Since(k.topologyS) < rememberEvery
 	if same && (sameTopology || w.memory.IsZero()) {
@@ -252,7 +258,12 @@ func (w *Watcher) persist(ctx context.Context) {
 		return
 	}
 	k.failedOver = k.failedOver || next.LastFailoverAge != nil && (k.engine.LastFailoverAge == nil || *next.LastFailoverAge < *k.engine.LastFailoverAge)
-	k.engine, k.topology, k.topologyS, k.busy = next, w.memory, time.Now(), true
+	now := time.Now()
+	if k.topologyS.IsZero() {
+		now = now.Add(-w.phaseOf(rememberEvery))
+	}
+	k.engine, k.topology, k.topologyS, k.busy = next, w.memory, now, true
+	k.semiSyncOwed = w.semiSyncOwed
 	w.write(ctx, next, k.failedOver)
 }
 
@@ -263,14 +274,14 @@ const rememberEvery = 30 * time.Second
 // write changes the state file.
 func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) {
 	now, old := time.Now(), w.lastOld
-	primary := w.known.roles
+	primary, owed := w.known.roles, w.semiSyncOwed
 	memory, err := json.Marshal(w.memory)
 	if err != nil {
 		w.note(slog.LevelError, "", "last healthy topology: %v", err)
 	}
 	seenAt := w.memory.Time
 	change := func(f *journal.State) error {
-		f.QuotaUsed = s.QuotaUsed
+		f.QuotaUsed, f.SemiSyncOwed = s.QuotaUsed, owed
 		if failedOver {
 			f.LastFailover = journal.FailoverState{Time: now.Add(-*s.LastFailoverAge), OldPrimary: old, NewPrimary: primary}
 		}

@@ -110,6 +110,32 @@ func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 	})
 }
 
+func TestOwedSemiSyncOutlivesTheWatcher(t *testing.T) {
+	w := running(t, nil)
+	until(t, "the watcher acts", coordinates(t, w))
+	w.send(func() { w.semiSyncOwed = true })
+	until(t, "it is on disk", func() bool {
+		s, _, err := w.state.Load(t.Context())
+		return err == nil && s.SemiSyncOwed
+	})
+	next := idle(t)
+	s, _, err := w.state.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.makeEngine(s); err != nil {
+		t.Fatal(err)
+	}
+	if !next.semiSyncOwed {
+		t.Error("the next watcher does not know that semi-sync is owed")
+	}
+	w.send(func() { w.semiSyncOwed = false })
+	until(t, "it is on disk no more", func() bool {
+		s, _, err := w.state.Load(t.Context())
+		return err == nil && !s.SemiSyncOwed
+	})
+}
+
 // unsure is a lock that is held and cannot always be asked.
 type unsure struct {
 	lost   chan struct{}
