@@ -92,16 +92,15 @@ func read(name string, src []byte, other func(Setting) bool) *Document {
 		return d
 	}
 	bad := func(at Span, message, hint string) { d.add(BadSyntax, at, 0, message, hint) }
-	var properties []property
-	properties, d.Comments, d.lines = readProperties(src, bad)
-	for _, p := range properties {
+	found := func(p property) {
 		s := Setting{Key: p.key, Value: p.value, KeyAt: p.keyAt, ValueAt: p.valueAt}
 		if other != nil && other(s) {
-			continue
+			return
 		}
 		d.resolve(&s, p)
 		d.Settings = append(d.Settings, s)
 	}
+	d.Comments, d.lines = readProperties(src, found, bad)
 	d.collect()
 	slices.SortStableFunc(d.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))

@@ -32,22 +32,26 @@ type Comment struct {
 	Text string
 }
 
-// char is one character of a logical line.
+// char is one character of a logical line. A file is far too short for its lines
+// and columns to need more than 32 bits.
 type char struct {
 	r         rune
+	line, col int32
 	escaped   bool
-	line, col int
 }
+
+// at is the character's place, with no width.
+func (c char) at() Span { return Span{Line: int(c.line), Column: int(c.col)} }
 
 // readProperties reads Java's properties syntax (java.util.Properties.load): #
 // and ! comments, "=", ":" or blanks between key and value, a backslash at the
 // end of a line to go on in the next, and the escapes \t \n \r \f \uXXXX. Unlike
 // Java it reads UTF-8 rather than Latin-1, and skips a byte order mark. Broken
-// escapes are reported by bad and the line is left out.
-func readProperties(src []byte, bad func(at Span, message, hint string)) ([]property, []Comment, []string) {
-	lines := splitLines(src)
-	var properties []property
-	var comments []Comment
+// escapes are reported by bad and the line is left out. Each property is given to
+// found in its turn.
+func readProperties(src []byte, found func(property), bad func(at Span, message, hint string)) (comments []Comment, lines []string) {
+	lines = splitLines(src)
+	var buffer []char // one for all lines
 	for i := 0; i < len(lines); i++ {
 		text := strings.TrimLeft(lines[i], blanks)
 		if text == "" {
@@ -58,13 +62,14 @@ func readProperties(src []byte, bad func(at Span, message, hint string)) ([]prop
 			comments = append(comments, Comment{Line: i + 1, Column: column, Text: strings.TrimRight(text, blanks)})
 			continue
 		}
-		chars, used, ok := logicalLine(lines[i:], i+1, bad)
+		chars, used, ok := logicalLine(buffer[:0], lines[i:], i+1, bad)
+		buffer = chars
 		i += used - 1
 		if ok {
-			properties = append(properties, splitProperty(chars, i+1))
+			found(splitProperty(chars, i+1))
 		}
 	}
-	return properties, comments, lines
+	return comments, lines
 }
 
 // blanks are the characters that separate and surround keys and values.
@@ -78,8 +83,9 @@ func splitLines(src []byte) []string {
 }
 
 // logicalLine joins the line and those that continue it, resolves the escapes,
-// and returns how many lines it took. number is the first line's.
-func logicalLine(lines []string, number int, bad func(Span, string, string)) (chars []char, used int, ok bool) {
+// and appends the characters to chars. It returns how many lines it took. number
+// is the first line's.
+func logicalLine(chars []char, lines []string, number int, bad func(Span, string, string)) (_ []char, used int, ok bool) {
 	ok = true
 	for {
 		line := lines[used]
@@ -91,7 +97,7 @@ func logicalLine(lines []string, number int, bad func(Span, string, string)) (ch
 		for len(rest) > 0 {
 			r, size := utf8.DecodeRuneInString(rest)
 			if r != '\\' {
-				chars = append(chars, char{r: r, line: number, col: col})
+				chars = append(chars, char{r: r, line: int32(number), col: int32(col)})
 				rest, col = rest[size:], col+1
 				continue
 			}
@@ -105,7 +111,7 @@ func logicalLine(lines []string, number int, bad func(Span, string, string)) (ch
 					`malformed \u escape`, `write \u and four hexadecimal digits, or \\ for a backslash`)
 				ok = false
 			}
-			chars = append(chars, char{r: r, escaped: true, line: number, col: col})
+			chars = append(chars, char{r: r, escaped: true, line: int32(number), col: int32(col)})
 			col += utf8.RuneCountInString(rest[:size])
 			rest = rest[size:]
 		}
@@ -175,11 +181,11 @@ func splitProperty(chars []char, lastLine int) property {
 	p.value, p.valueAt = join(chars[start:last])
 	for _, c := range chars[:end] {
 		if c.r == '.' {
-			p.dots = append(p.dots, c.col)
+			p.dots = append(p.dots, int(c.col))
 		}
 	}
 	if p.keyAt.Line == 0 && len(chars) > 0 {
-		p.keyAt = Span{Line: chars[0].line, Column: chars[0].col}
+		p.keyAt = chars[0].at()
 	}
 	if p.keyAt.Line == 0 {
 		p.keyAt = Span{Line: lastLine, Column: 1}
@@ -187,8 +193,8 @@ func splitProperty(chars []char, lastLine int) property {
 	if p.valueAt.Line == 0 {
 		p.valueAt = p.keyAt
 		if len(chars) > 0 {
-			c := chars[min(start, len(chars))-1]
-			p.valueAt = Span{Line: c.line, Column: c.col + 1}
+			p.valueAt = chars[min(start, len(chars))-1].at()
+			p.valueAt.Column++
 		}
 	}
 	return p
@@ -200,11 +206,12 @@ func join(chars []char) (string, Span) {
 		return "", Span{}
 	}
 	var b strings.Builder
-	at := Span{Line: chars[0].line, Column: chars[0].col}
+	b.Grow(len(chars))
+	at := chars[0].at()
 	for _, c := range chars {
 		b.WriteRune(c.r)
-		if c.line == at.Line {
-			at.Width = c.col - at.Column + 1
+		if c.line == chars[0].line {
+			at.Width = int(c.col-chars[0].col) + 1
 		}
 	}
 	return b.String(), at
