@@ -1,9 +1,20 @@
 package commands
 
 import (
-	"github.com/fatih/color"
-
 	"failwise/rules"
+)
+
+// sgr is a terminal's code for the look of text, the parameter of ECMA-48's
+// "select graphic rendition".
+type sgr string
+
+const (
+	bold    sgr = "1"
+	faint   sgr = "2"
+	red     sgr = "31"
+	green   sgr = "32"
+	yellow  sgr = "33"
+	magenta sgr = "35"
 )
 
 // painter colours text for one stream, or leaves it as it is.
@@ -30,20 +41,18 @@ func (in *invocation) checkColour() error {
 	}
 }
 
-func (p painter) with(text string, attributes ...color.Attribute) string {
+func (p painter) with(text string, look sgr) string {
 	if !p.on || text == "" {
 		return text
 	}
-	c := color.New(attributes...)
-	c.EnableColor()
-	return c.Sprint(text)
+	return "\x1b[" + string(look) + "m" + text + "\x1b[0m"
 }
 
-func (p painter) bold(text string) string   { return p.with(text, color.Bold) }
-func (p painter) dim(text string) string    { return p.with(text, color.Faint) }
-func (p painter) red(text string) string    { return p.with(text, color.FgRed) }
-func (p painter) green(text string) string  { return p.with(text, color.FgGreen) }
-func (p painter) yellow(text string) string { return p.with(text, color.FgYellow) }
+func (p painter) bold(text string) string   { return p.with(text, bold) }
+func (p painter) dim(text string) string    { return p.with(text, faint) }
+func (p painter) red(text string) string    { return p.with(text, red) }
+func (p painter) green(text string) string  { return p.with(text, green) }
+func (p painter) yellow(text string) string { return p.with(text, yellow) }
 
 // state colours text as the state of a node.
 func (p painter) state(s rules.State, text string) string {
@@ -53,7 +62,7 @@ func (p painter) state(s rules.State, text string) string {
 	case rules.Timeout:
 		return p.yellow(text)
 	case rules.Suspect:
-		return p.with(text, color.FgMagenta)
+		return p.with(text, magenta)
 	case rules.Stopped:
 		return p.red(text)
 	default:
@@ -71,6 +80,6 @@ func (p painter) exit(e Exit, text string) string {
 	case ExitCritical:
 		return p.red(text)
 	default:
-		return p.with(text, color.FgMagenta)
+		return p.with(text, magenta)
 	}
 }

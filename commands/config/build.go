@@ -17,7 +17,7 @@ type builder struct {
 
 // cluster builds one cluster; block is nil for a cluster given by flags alone
 // and for a server outside of all clusters.
-func (b *builder) cluster(name string, block *clusterBlock, defaults, adHoc, environment, flags *layer) (*Cluster, error) {
+func (b *builder) cluster(name string, block *clusterBlock, defaults, adHoc, environment, flags *layer) *Cluster {
 	own := newLayer(fromCluster)
 	if block != nil {
 		own = block.layer
@@ -28,10 +28,7 @@ func (b *builder) cluster(name string, block *clusterBlock, defaults, adHoc, env
 	if err != nil {
 		profile = rules.Tungsten // reported where it was read
 	}
-	s, err := stack(base, profileLayer(profile), defaults, own, adHoc, environment, flags)
-	if err != nil {
-		return nil, err
-	}
+	s := stack(base, profileLayer(profile), defaults, own, adHoc, environment, flags)
 	c := &Cluster{Name: name, AdHoc: adHoc != nil, Profile: profile, settings: s}
 	if node, found := s.blocks["nodes"]; found {
 		c.Nodes = b.nodes(node, c)
@@ -41,12 +38,12 @@ func (b *builder) cluster(name string, block *clusterBlock, defaults, adHoc, env
 	b.accounts(c)
 	b.judge(c)
 	b.act(c)
-	return c, nil
+	return c
 }
 
 // adHoc builds the cluster given by -H or -S. It is manual unless --policy says
 // otherwise: nobody promotes by accident.
-func (b *builder) adHoc(o Options, defaults, environment, flags *layer) (*Cluster, error) {
+func (b *builder) adHoc(o Options, defaults, environment, flags *layer) *Cluster {
 	manual := newLayer(fromAdHoc)
 	manual.set("policy", "manual", place{source: "cluster given by flags"})
 	env := newLayer(fromEnvironment)
@@ -55,10 +52,7 @@ func (b *builder) adHoc(o Options, defaults, environment, flags *layer) (*Cluste
 			env.set(k, v, environment.places[k])
 		}
 	}
-	c, err := b.cluster(o.Cluster, nil, defaults, manual, env, flags)
-	if err != nil {
-		return nil, err
-	}
+	c := b.cluster(o.Cluster, nil, defaults, manual, env, flags)
 	hosts := slices.Clone(o.Hosts)
 	if o.Socket != "" {
 		hosts = append(hosts, "unix:"+absolute(o.Socket, "/", b.home))
@@ -74,7 +68,7 @@ func (b *builder) adHoc(o Options, defaults, environment, flags *layer) (*Cluste
 	if c.Name == "" && len(c.Nodes) > 0 {
 		c.Name = adHocName(c.Nodes)
 	}
-	return c, nil
+	return c
 }
 
 // adHocName names a cluster by its smallest address, so that the order of the

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/providers/env/v2"
-
 	"failwise/commands/suggest"
 )
 
@@ -30,39 +28,35 @@ func environment(environ []string, p *problems) (process, cluster *layer, warnin
 		working = "/"
 	}
 	byName, names := variables()
-	provider := env.Provider(".", env.Opt{
-		Prefix:      "FAILWISE_",
-		EnvironFunc: func() []string { return environ },
-		TransformFunc: func(name, value string) (string, any) {
-			k, found := byName[name]
-			switch {
-			case !found && !contains(reserved[:], name):
-				if near := suggest.Nearest(name, names); near != "" {
-					warnings = append(warnings, fmt.Sprintf("environment variable %s sets nothing; did you mean %s?", name, near))
-				}
-				return "", nil
-			case !found || value == "":
-				return "", nil
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "FAILWISE_") {
+			continue
+		}
+		k, found := byName[name]
+		switch {
+		case !found && !contains(reserved[:], name):
+			if near := suggest.Nearest(name, names); near != "" {
+				warnings = append(warnings, fmt.Sprintf("environment variable %s sets nothing; did you mean %s?", name, near))
 			}
-			at := place{source: "environment " + name}
-			v, err := k.parse(value)
-			if err != nil {
-				p.add(at, hintOf(err), "%v", err)
-				return "", nil
-			}
-			if k.Kind == Path {
-				v = absolute(value, working, home(environ))
-			}
-			into := process
-			if k.Cluster {
-				into = cluster
-			}
-			into.set(k.Name, v, at)
-			return "", nil
-		},
-	})
-	if _, err := provider.Read(); err != nil {
-		p.add(place{source: "environment"}, "", "%v", err)
+			continue
+		case !found || value == "":
+			continue
+		}
+		at := place{source: "environment " + name}
+		v, err := k.parse(value)
+		if err != nil {
+			p.add(at, hintOf(err), "%v", err)
+			continue
+		}
+		if k.Kind == Path {
+			v = absolute(value, working, home(environ))
+		}
+		into := process
+		if k.Cluster {
+			into = cluster
+		}
+		into.set(k.Name, v, at)
 	}
 	return process, cluster, warnings
 }

@@ -50,33 +50,19 @@ func Load(o Options) (*Config, []string, error) {
 	}
 	envProcess, envCluster, warnings := environment(o.Environ, p)
 	flags := o.flagLayer(p)
-	process, err := stack(defaultLayer(false), doc.process, envProcess)
-	if err != nil {
-		return nil, warnings, err
-	}
-	c := &Config{File: file, process: process}
+	c := &Config{File: file, process: stack(defaultLayer(false), doc.process, envProcess)}
 	c.assemble(o)
 	b := builder{problems: p, file: file, home: home(o.Environ), dir: filepath.Dir(file)}
-	if c.Server, err = b.cluster("", nil, doc.defaults, nil, envCluster, flags); err != nil {
-		return nil, warnings, err
-	}
+	c.Server = b.cluster("", nil, doc.defaults, nil, envCluster, flags)
 	if len(o.Hosts) > 0 || o.Socket != "" {
-		adHoc, err := b.adHoc(o, doc.defaults, envCluster, flags)
-		if err != nil {
-			return nil, warnings, err
-		}
-		c.Clusters = []*Cluster{adHoc}
+		c.Clusters = []*Cluster{b.adHoc(o, doc.defaults, envCluster, flags)}
 		if o.Reach {
 			c.reach(&b)
 		}
 		return c, warnings, p.err()
 	}
 	for i := range doc.clusters {
-		cluster, err := b.cluster(doc.clusters[i].name, &doc.clusters[i], doc.defaults, nil, envCluster, flags)
-		if err != nil {
-			return nil, warnings, err
-		}
-		c.Clusters = append(c.Clusters, cluster)
+		c.Clusters = append(c.Clusters, b.cluster(doc.clusters[i].name, &doc.clusters[i], doc.defaults, nil, envCluster, flags))
 	}
 	if o.Reach {
 		c.reach(&b)

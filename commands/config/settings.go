@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/v2"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -55,26 +53,25 @@ func (l *layer) set(key string, v any, at place) {
 
 // settings are layers on top of each other.
 type settings struct {
-	values  *koanf.Koanf
+	values  map[string]any
 	blocks  map[string]*yaml.Node
 	origins map[string]origin
 }
 
 // stack merges the layers, the last one on top.
-func stack(layers ...*layer) (*settings, error) {
-	s := &settings{values: koanf.New("."), blocks: map[string]*yaml.Node{}, origins: map[string]origin{}}
-	merged := map[string]any{}
+func stack(layers ...*layer) *settings {
+	s := &settings{values: map[string]any{}, blocks: map[string]*yaml.Node{}, origins: map[string]origin{}}
 	for _, l := range layers {
 		if l == nil {
 			continue
 		}
-		maps.Copy(merged, l.values)
+		maps.Copy(s.values, l.values)
 		maps.Copy(s.blocks, l.blocks)
 		for key, at := range l.places {
 			s.origins[key] = origin{rank: l.rank, place: at}
 		}
 	}
-	return s, s.values.Load(confmap.Provider(merged, "."), nil)
+	return s
 }
 
 // top is a key's value in the highest layer that has it.
@@ -89,17 +86,21 @@ func top(key string, layers ...*layer) any {
 	return nil
 }
 
-func (s *settings) text(key string) string { return s.values.String(key) }
+func (s *settings) text(key string) string { return valueOf[string](s, key) }
 
-func (s *settings) flag(key string) bool { return s.values.Bool(key) }
+func (s *settings) flag(key string) bool { return valueOf[bool](s, key) }
 
-func (s *settings) count(key string) int { return s.values.Int(key) }
+func (s *settings) count(key string) int { return valueOf[int](s, key) }
 
-func (s *settings) list(key string) []string { return s.values.Strings(key) }
+func (s *settings) list(key string) []string { return valueOf[[]string](s, key) }
 
-func (s *settings) duration(key string) time.Duration {
-	d, _ := s.values.Get(key).(time.Duration) // an unset key is 0
-	return d
+func (s *settings) duration(key string) time.Duration { return valueOf[time.Duration](s, key) }
+
+// valueOf is a key's value, which [Key.parse] gave its type; the zero value if it
+// is not set.
+func valueOf[T any](s *settings, key string) T {
+	v, _ := s.values[key].(T)
+	return v
 }
 
 // origin is who set the key; the zero origin is the default.

@@ -37,8 +37,8 @@ func list(cluster bool, s *settings) []Setting {
 			if k.Name == "webhooks" {
 				one.Value = withoutTokens(one.Value)
 			}
-		} else if s.values.Exists(k.Name) {
-			one.Value = written(s.values.Get(k.Name))
+		} else if v, found := s.values[k.Name]; found {
+			one.Value = written(v)
 		} else if k.Default != "" {
 			one.Value = k.Default
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"failwise/check"
@@ -73,9 +74,9 @@ type Note struct {
 }
 
 var (
-	serverSection = regexp.MustCompile(`^server\S+$`)
-	binlogSection = regexp.MustCompile(`^binlog\S+$`)
-	serverNumber  = regexp.MustCompile(`^server\D*(\d+)`)
+	serverSection = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^server\S+$`) })
+	binlogSection = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^binlog\S+$`) })
+	serverNumber  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^server\D*(\d+)`) })
 )
 
 // conversion is one run of [Convert].
@@ -151,10 +152,10 @@ func (c *conversion) sections() {
 	for _, s := range c.app.Sections {
 		switch {
 		case s.Name == defaultSection:
-		case serverSection.MatchString(s.Name):
+		case serverSection().MatchString(s.Name):
 			c.servers = append(c.servers, s)
-			numbered = numbered && serverNumber.MatchString(s.Name)
-		case binlogSection.MatchString(s.Name):
+			numbered = numbered && serverNumber().MatchString(s.Name)
+		case binlogSection().MatchString(s.Name):
 			c.note(Setting{Name: "[" + s.Name + "]", File: c.app.Name, Line: s.Line},
 				"binary log servers are not asked: what no replica has received is reported as lost before anything is done, and semi-sync keeps it from happening")
 		default:
@@ -180,7 +181,7 @@ func (c *conversion) sections() {
 }
 
 func number(section string) int {
-	n, err := strconv.Atoi(serverNumber.FindStringSubmatch(section)[1])
+	n, err := strconv.Atoi(serverNumber().FindStringSubmatch(section)[1])
 	if err != nil { // too long to be a number
 		return 1 << 30
 	}
@@ -194,7 +195,7 @@ func (c *conversion) look(section *Section, s Setting) {
 	switch {
 	case !known:
 		c.problems.at(s, hint, "unknown parameter %s", s.Name)
-	case binlogSection.MatchString(section.Name):
+	case binlogSection().MatchString(section.Name):
 	case p.Server && section.Name == defaultSection:
 		c.note(s, "it counts in a server's own section only, in MHA as well")
 	case p.Why != "" && s.Value != "":

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // WriteYAML writes the cluster as a configuration file.
@@ -200,13 +201,15 @@ func (w *yamlWriter) comment(indent, format string, args ...any) {
 // plain is what needs no quotes anywhere in YAML, and is no number, date or word
 // with a meaning of its own. Names of clusters and hosts that are numbers are
 // quoted.
-var plain = regexp.MustCompile(`^(/[A-Za-z0-9._/-]+|[A-Za-z][A-Za-z0-9._/-]*[A-Za-z0-9])$`)
+var plain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(/[A-Za-z0-9._/-]+|[A-Za-z][A-Za-z0-9._/-]*[A-Za-z0-9])$`)
+})
 
 var meaningful = []string{"true", "false", "yes", "no", "on", "off", "null"}
 
 // scalar writes a text as one YAML value. A JSON string is one.
 func scalar(s string) string {
-	if plain.MatchString(s) && !slices.Contains(meaningful, strings.ToLower(s)) {
+	if plain().MatchString(s) && !slices.Contains(meaningful, strings.ToLower(s)) {
 		return s
 	}
 	var out strings.Builder

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -89,7 +90,9 @@ func binaryLogs(ctx context.Context, db *sql.DB) (files []string, err error) {
 
 // beginsGTID finds the transaction in the server's own words for its first event:
 // "SET @@SESSION.GTID_NEXT= 'uuid:tag:7'", or "BEGIN GTID 0-1-7" and "GTID 0-1-7".
-var beginsGTID = regexp.MustCompile(`GTID_NEXT= '([^']+)'|GTID (\d+-\d+-\d+)`)
+var beginsGTID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`GTID_NEXT= '([^']+)'|GTID (\d+-\d+-\d+)`)
+})
 
 func listEvents(ctx context.Context, db *sql.DB, file string, errant gtid.Set, w io.Writer) error {
 	ours := false
@@ -97,7 +100,7 @@ func listEvents(ctx context.Context, db *sql.DB, file string, errant gtid.Set, w
 	return eachRow(ctx, db, query, func(row map[string]string) error {
 		if kind := row["Event_type"]; strings.EqualFold(kind, "Gtid") || strings.EqualFold(kind, "Gtid_tagged") {
 			ours = false
-			if m := beginsGTID.FindStringSubmatch(row["Info"]); m != nil {
+			if m := beginsGTID().FindStringSubmatch(row["Info"]); m != nil {
 				text := m[1] + m[2]
 				one, err := single(text)
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -53,7 +54,7 @@ func (s *source) unknown(n *yaml.Node, what, word string, known []string) {
 	panic(&FileError{File: s.name, Line: n.Line, Msg: fmt.Sprintf("unknown %s %q", what, word), Word: word, Known: known})
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
 
 // documents returns the root node of each document that is not empty.
 func (s *source) documents(src []byte) (roots []*yaml.Node, err error) {
@@ -66,7 +67,7 @@ func (s *source) documents(src []byte) (roots []*yaml.Node, err error) {
 		}
 		if err != nil {
 			e := &FileError{File: s.name, Msg: err.Error(), Err: err}
-			if m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
+			if m := yamlLine().FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
 				e.Line, _ = strconv.Atoi(m[1])
 				e.Msg = m[2]
 			}
@@ -81,13 +82,13 @@ func (s *source) documents(src []byte) (roots []*yaml.Node, err error) {
 	}
 }
 
-var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.+)' referenced$`)
+var unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.+)' referenced$`) })
 
 // lineOf finds the line that an error of YAML is about which names none; 0 if it
 // is not to be found.
 func lineOf(src []byte, msg string) int {
 	at := -1
-	if m := unknownAnchor.FindStringSubmatch(msg); m != nil {
+	if m := unknownAnchor().FindStringSubmatch(msg); m != nil {
 		at = bytes.Index(src, []byte("*"+m[1]))
 	} else if !utf8.Valid(src) {
 		for at = 0; ; {

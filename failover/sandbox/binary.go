@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -76,7 +77,7 @@ func candidates(flavour Flavour) []string {
 }
 
 // versionLine matches the answer of both servers to --version, "mysqld  Ver 9.7.4-2 for Linux …".
-var versionLine = regexp.MustCompile(`Ver\s+(\d+\.\d+\.\d+)(\S*)`)
+var versionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Ver\s+(\d+\.\d+\.\d+)(\S*)`) })
 
 // inspect asks a program for its version.
 func inspect(ctx context.Context, path string) (Binary, error) {
@@ -93,7 +94,7 @@ func inspect(ctx context.Context, path string) (Binary, error) {
 	if err := cmd.Run(); err != nil {
 		return Binary{}, fmt.Errorf("%w: %s --version: %w", ErrNoServer, path, err)
 	}
-	m := versionLine.FindStringSubmatch(stdout.String())
+	m := versionLine().FindStringSubmatch(stdout.String())
 	if m == nil {
 		return Binary{}, fmt.Errorf("%w: %s --version prints no version", ErrNoServer, path)
 	}
