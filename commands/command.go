@@ -116,9 +116,10 @@ func (c *command) badFlag(err error) error {
 type invocation struct {
 	*cli.Context
 	Process
-	command *command
-	root    *command
-	loaded  *config.Config
+	command  *command
+	root     *command
+	loaded   *config.Config
+	dialogue dialogue
 }
 
 // prepare checks what the flag parser does not know.

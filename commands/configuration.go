@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"failwise/check"
 	"failwise/commands/config"
@@ -169,14 +170,18 @@ func (in *invocation) statemap(c *config.Cluster) (*rules.Map, error) {
 func (in *invocation) login(ctx context.Context, a config.Account) (config.Login, error) {
 	s := config.Sources{
 		Environ: in.Environ(), Root: os.Geteuid() == 0,
-		Warn: func(text string) { in.remark("%s", text) },
+		Warn: func(text string) {
+			if in.dialogue.first(text) { // the same account may serve many clusters
+				in.remark("%s", text)
+			}
+		},
 	}
 	if in.Bool("ask-password") {
 		if !in.IsTerminal(Stdin) {
 			return config.Login{}, usagef("-p asks for a password, but standard input is no terminal").
 				hint("use --password-file, FAILWISE_PASSWORD or ~/.my.cnf")
 		}
-		s.Prompt = in.prompt
+		s.Prompt = func(user string) (check.Secret, error) { return in.dialogue.password(user, in.prompt) }
 	}
 	l, err := a.Resolve(ctx, s)
 	var p *config.PasswordError
@@ -186,6 +191,44 @@ func (in *invocation) login(ctx context.Context, a config.Account) (config.Login
 		return l, misconfigured(err)
 	}
 	return l, err
+}
+
+// dialogue is what the user has been told and asked in this run, so that it happens
+// once. It is safe for concurrent use.
+type dialogue struct {
+	mu        sync.Mutex
+	told      map[string]bool
+	passwords map[string]check.Secret
+}
+
+// first reports whether a text is new.
+func (d *dialogue) first(text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	old := d.told[text]
+	d.told[text] = true
+	return !old
+}
+
+// password is a user's password, prompted for once.
+func (d *dialogue) password(user string, prompt func(string) (check.Secret, error)) (check.Secret, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, known := d.passwords[user]; known {
+		return s, nil
+	}
+	s, err := prompt(user)
+	if err != nil {
+		return s, err
+	}
+	if d.passwords == nil {
+		d.passwords = map[string]check.Secret{}
+	}
+	d.passwords[user] = s
+	return s, nil
 }
 
 func (in *invocation) prompt(user string) (check.Secret, error) {

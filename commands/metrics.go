@@ -10,9 +10,9 @@ import (
 	"failwise/failover/watch"
 )
 
-// serveMetrics serves a watcher's metrics, and the process's own, until stop is
-// called.
-func serveMetrics(ctx context.Context, address string, w *watch.Watcher) (stop func(), err error) {
+// serveMetrics serves the metrics of the watchers that there are at the moment of a
+// scrape, and the process's own, until stop is called.
+func serveMetrics(ctx context.Context, address string, m *watch.Metrics, watchers func() []*watch.Watcher) (stop func(), err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -21,7 +21,7 @@ func serveMetrics(ctx context.Context, address string, w *watch.Watcher) (stop f
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(out http.ResponseWriter, r *http.Request) {
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		w.WriteMetrics(r.Context(), out)
+		m.Write(r.Context(), out, watchers()...)
 		writeProcessMetrics(out)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}

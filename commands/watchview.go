@@ -23,6 +23,7 @@ type watchView struct {
 	width func() int   // on a terminal
 	block []string     // the status block
 	drawn int          // its lines on the screen
+	many  bool         // lines name their cluster
 }
 
 func (in *invocation) newWatchView(format string) *watchView {
@@ -38,24 +39,30 @@ func (in *invocation) newWatchView(format string) *watchView {
 	return v
 }
 
-// notice shows one notice.
-func (v *watchView) notice(n watch.Notice) {
+// notice shows one notice of the only cluster.
+func (v *watchView) notice(n watch.Notice) { v.noticeOf("", n) }
+
+// noticeOf shows one notice of a cluster.
+func (v *watchView) noticeOf(cluster string, n watch.Notice) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.log != nil {
-		v.record(n)
+		v.record(cluster, n)
 		return
 	}
 	v.erase()
-	for _, line := range v.lines(n) {
+	for _, line := range v.lines(cluster, n) {
 		fmt.Fprintln(v.out, line)
 	}
 	v.draw()
 }
 
 // record writes a notice as one structured line.
-func (v *watchView) record(n watch.Notice) {
+func (v *watchView) record(cluster string, n watch.Notice) {
 	r := slog.NewRecord(n.Time, n.Level, n.Text, 0)
+	if v.many {
+		r.AddAttrs(slog.String("cluster", cluster))
+	}
 	r.AddAttrs(slog.String("event", n.Kind))
 	if n.Node != "" {
 		r.AddAttrs(slog.String("node", n.Node), slog.String("state", n.State.String()))
@@ -69,18 +76,25 @@ func (v *watchView) record(n watch.Notice) {
 	_ = v.log.Handler().Handle(context.Background(), r) // a closed pipe ends the process by SIGPIPE
 }
 
-// lines lays a notice out for a terminal: time, node, what, text; long texts go
-// on below themselves.
-func (v *watchView) lines(n watch.Notice) []string {
-	const indent = 28
-	kind := n.Kind
-	head := fmt.Sprintf("%s %-8s %-9s", n.Time.Local().Format("15:04:05"), clip(n.Node, 8), clip(kind, 9))
+// clusterColumns is the room for a cluster's name where there are many.
+const clusterColumns = 14
+
+// lines lays a notice out for a terminal: time, cluster if there are many, node,
+// what, text; long texts go on below themselves.
+func (v *watchView) lines(cluster string, n watch.Notice) []string {
+	indent := 28
+	head := n.Time.Local().Format("15:04:05")
+	if v.many {
+		indent += clusterColumns + 1
+		head += fmt.Sprintf(" %-*s", clusterColumns, nodeName(cluster, clusterColumns))
+	}
+	head += fmt.Sprintf(" %-8s %-9s", clip(n.Node, 8), clip(n.Kind, 9))
 	text := n.Text
 	if n.Outcome != 0 && n.Kind == "probe" {
 		text = n.Outcome.String() + ": " + text
 	}
 	var out []string
-	for i, part := range wrap(text, max(40, v.columns()-indent)) {
+	for i, part := range wrap(text, max(36, v.columns()-indent)) {
 		switch {
 		case n.Level >= slog.LevelError:
 			part = v.paint.red(part)
@@ -108,8 +122,23 @@ func (v *watchView) columns() int {
 	return 80
 }
 
-// run keeps the status block fresh until ctx ends.
-func (v *watchView) run(ctx context.Context, w *watch.Watcher) {
+// run keeps the status block of a watcher fresh until ctx ends.
+func (v *watchView) run(ctx context.Context, w *watch.Watcher) { v.refresh(ctx, v.blockOf(w)) }
+
+// blockOf is how the status block of a watcher is made.
+func (v *watchView) blockOf(w *watch.Watcher) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		s, err := w.Snapshot(ctx)
+		if err != nil {
+			return nil
+		}
+		return statusBlock(s, v.paint, v.columns())
+	}
+}
+
+// refresh keeps the status block fresh until ctx ends; where block is nil the one
+// before stays.
+func (v *watchView) refresh(ctx context.Context, block func(context.Context) []string) {
 	if v.log != nil {
 		<-ctx.Done()
 		return
@@ -126,28 +155,24 @@ func (v *watchView) run(ctx context.Context, w *watch.Watcher) {
 			return
 		case <-ticker.C:
 		}
-		s, err := w.Snapshot(ctx)
-		if err != nil {
+		lines := block(ctx)
+		if lines == nil {
 			continue
 		}
 		v.mu.Lock()
 		v.erase()
-		v.block = statusBlock(s, v.paint, v.columns())
+		v.block = lines
 		v.draw()
 		v.mu.Unlock()
 	}
 }
 
-// print writes the status once, above the block.
-func (v *watchView) print(ctx context.Context, w *watch.Watcher) {
-	s, err := w.Snapshot(ctx)
-	if err != nil {
-		return
-	}
+// print writes lines once, above the block.
+func (v *watchView) print(lines []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.erase()
-	for _, line := range statusBlock(s, v.paint, v.columns()) {
+	for _, line := range lines {
 		fmt.Fprintln(v.out, line)
 	}
 	v.draw()

@@ -81,7 +81,7 @@ type Stats struct {
 // from several goroutines; none but Flush, Ready and Close waits for anything.
 type Journal struct {
 	opts  Options
-	queue chan Record
+	queue chan *Record // pointers: thousands of places, mostly empty
 	flush chan chan struct{}
 	quit  chan struct{}
 	done  chan struct{}
@@ -109,7 +109,7 @@ func Open(opts Options) (*Journal, error) {
 func start(opts Options, d disk) *Journal {
 	j := &Journal{
 		opts:  opts,
-		queue: make(chan Record, opts.Queue),
+		queue: make(chan *Record, opts.Queue),
 		flush: make(chan chan struct{}),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
@@ -131,7 +131,7 @@ func (j *Journal) Append(r Record) bool {
 	defer j.mu.RUnlock()
 	if !j.closed {
 		select {
-		case j.queue <- r:
+		case j.queue <- &r:
 			return true
 		default:
 		}

@@ -52,7 +52,7 @@ func (j *Journal) run(w disk) {
 	}
 	// write puts one batch on disk: first, what else waits, and before them how
 	// many were lost since the last batch that arrived.
-	write := func(first ...Record) {
+	write := func(first ...*Record) {
 		var buf []byte
 		n := 0
 		for _, r := range first {
@@ -124,7 +124,7 @@ func (j *Journal) run(w disk) {
 
 // encode appends r's line to buf and adds it to n; one that cannot be encoded is
 // counted as dropped.
-func (j *Journal) encode(buf []byte, n int, r Record) ([]byte, int) {
+func (j *Journal) encode(buf []byte, n int, r *Record) ([]byte, int) {
 	line, err := r.line()
 	if err != nil {
 		j.dropped.Add(1)
