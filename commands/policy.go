@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
+	"failwise/failover/watch"
 )
 
 func policyCommand() *command {
@@ -53,7 +55,7 @@ func runPolicy(ctx context.Context, in *invocation) error {
 		if err != nil {
 			return err
 		}
-		return in.printPolicy(c, s)
+		return in.printPolicy(ctx, c, s)
 	}
 	mode, err := failover.ParsePolicy(strings.ToLower(in.Args().First()))
 	if err != nil {
@@ -79,7 +81,58 @@ func runPolicy(ctx context.Context, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	return in.printPolicy(c, s)
+	in.awaitPolicy(ctx, c, node, mode)
+	return in.printPolicy(ctx, c, s)
+}
+
+// takeInLimit is how long a watcher may take to act on a new policy before the user
+// is told that it has not.
+const takeInLimit = 3 * time.Second
+
+// awaitPolicy waits until the watcher on this host, if there is one, goes by the
+// policy that was set: only then may the next command count on it.
+func (in *invocation) awaitPolicy(ctx context.Context, c *config.Cluster, node string, mode failover.Policy) {
+	ctx, cancel := context.WithTimeout(ctx, takeInLimit)
+	defer cancel()
+	for {
+		s, err := in.askWatcher(ctx, c)
+		switch {
+		case errors.Is(err, watch.ErrNoWatcher):
+			return
+		case err == nil && takenIn(s.Engine, node, mode):
+			return
+		}
+		select {
+		case <-ctx.Done():
+			in.remark("the policy is set; the running watcher has not taken it in within %s: see failwise status", takeInLimit)
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// takenIn tells whether an engine goes by a policy.
+func takenIn(s failover.Snapshot, node string, mode failover.Policy) bool {
+	if node == "" {
+		return s.Policy.Policy == mode
+	}
+	for _, n := range s.Nodes {
+		if n.Name == node {
+			return n.Maintenance == (mode == failover.Maintenance)
+		}
+	}
+	return false
+}
+
+// configuredPolicy is what holds where nobody has set a policy: what the running
+// watcher was started with, or what the configuration says.
+func (in *invocation) configuredPolicy(ctx context.Context, c *config.Cluster) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if s, err := in.askWatcher(ctx, c); err == nil {
+		return s.Engine.Policy.Policy.String()
+	}
+	return c.Policy
 }
 
 // setPolicy changes the stored policy of the cluster or of one node.
@@ -165,9 +218,12 @@ func effectivePolicy(p journal.PolicyState, otherwise string, now time.Time) pol
 	return v
 }
 
-func (in *invocation) printPolicy(c *config.Cluster, s journal.State) error {
+func (in *invocation) printPolicy(ctx context.Context, c *config.Cluster, s journal.State) error {
 	now := time.Now()
 	view := policyView{Cluster: c.Name, Policy: effectivePolicy(s.Policy, c.Policy, now), Nodes: []nodePolicy{}}
+	if view.Policy.Source == "configuration" {
+		view.Policy.Mode = in.configuredPolicy(ctx, c)
+	}
 	for _, n := range c.Nodes {
 		if p, ok := s.NodePolicy[n.Name]; ok && (!p.Ended(now) || p.Then != failover.Automatic.String()) {
 			view.Nodes = append(view.Nodes, nodePolicy{n.Name, effectivePolicy(p, "automatic", now)})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"failwise/commands/config"
 	"failwise/failover/watch"
 )
 
@@ -44,13 +45,19 @@ func statusCommand() *command {
 	}
 }
 
-// watcherStatus asks the cluster's watcher on this host.
-func (in *invocation) watcherStatus(ctx context.Context) (watch.Snapshot, error) {
-	c, err := in.cluster()
+// askWatcher asks the cluster's watcher on this host.
+func (in *invocation) askWatcher(ctx context.Context, c *config.Cluster) (watch.Snapshot, error) {
+	dir, err := in.clusterDir(c)
 	if err != nil {
 		return watch.Snapshot{}, err
 	}
-	dir, err := in.clusterDir(c)
+	return watch.Status(ctx, dir)
+}
+
+// watcherStatus asks it within the time limit of the command, and says what to do
+// where there is none.
+func (in *invocation) watcherStatus(ctx context.Context) (watch.Snapshot, error) {
+	c, err := in.cluster()
 	if err != nil {
 		return watch.Snapshot{}, err
 	}
@@ -60,7 +67,7 @@ func (in *invocation) watcherStatus(ctx context.Context) (watch.Snapshot, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	s, err := watch.Status(ctx, dir)
+	s, err := in.askWatcher(ctx, c)
 	if errors.Is(err, watch.ErrNoWatcher) {
 		return s, refused(fmt.Errorf("cluster %s: %w", c.Name, err),
 			"failwise watch starts one; failwise why and failwise history read what the last one wrote")

@@ -206,8 +206,10 @@ func TestWatcherAndItsCommands(t *testing.T) {
 	}
 
 	s.must(0, "maintenance for", "policy", "maintenance", "--for", "1h", "--reason", "a test")
+	s.must(0, "policy maintenance", "status") // at once: the command has waited for the watcher
 	first.says("policy is maintenance")
 	s.must(0, "automatic", "policy", "automatic")
+	s.must(0, "policy automatic", "status")
 	first.says("policy is automatic")
 
 	s.must(0, "db2 is the primary; writes were blocked for", "switch", "--to", "db2", "--reason", "a test")
