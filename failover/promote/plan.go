@@ -26,7 +26,9 @@ type Plan struct {
 	// Siblings are the other replicas.
 	Siblings []string `json:"siblings,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
-	Steps    []Step   `json:"steps"`
+	// Notes are for who reads the plan before it is carried out.
+	Notes []string `json:"notes,omitempty"`
+	Steps []Step   `json:"steps"`
 }
 
 // Step gives the plan's step of that name, or nil.
@@ -78,6 +80,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "%s of %s: %s → %s\n", p.Operation, p.Cluster, p.OldPrimary, p.Candidate)
 	if p.Reason != "" {
 		fmt.Fprintf(&b, "reason: %s\n", p.Reason)
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
 	}
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n%2d. %s", i+1, s.Name)

@@ -112,6 +112,10 @@ func (r *run) bringBack(ctx context.Context) error {
 	err = r.do(ctx, Demote, n.Name, 0, func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, r.env.Repoint)
 		defer cancel()
+		// A replica that works keeps its channel as it is: options, filters, account.
+		if r.alreadyFollows(ctx, n, to) {
+			return "follows " + to.Name + " already", nil
+		}
 		if err := r.demote(ctx, n, to, mine, semi.SourceEnabled || r.env.SemiSyncWanted); err != nil {
 			return "", err
 		}

@@ -62,6 +62,21 @@ func TestReturnedPrimaryIsFencedAndRecovered(t *testing.T) {
 				l.noErrant(n, primary)
 			}
 		}
+		// Once more, it is a replica that works: its channel is left as it is.
+		retry := "CHANGE MASTER TO MASTER_CONNECT_RETRY=7"
+		stop, start := "STOP SLAVE", "START SLAVE"
+		if flavour == sandbox.MySQL {
+			retry, stop, start = "CHANGE REPLICATION SOURCE TO SOURCE_CONNECT_RETRY=7", "STOP REPLICA", "START REPLICA"
+		}
+		sqlExec(t, l.Node(0), stop, retry, start)
+		l.follows(l.Node(0), primary)
+		if _, err := promote.Recover(bounded(t), l.env(), promote.RecoverRequest{Node: "db1", Primary: primary.Name()}); err != nil {
+			t.Fatal(err)
+		}
+		channels, err := l.reader.Session("db1").Channels(bounded(t))
+		if err != nil || len(channels) != 1 || channels[0].Retry != 7*time.Second {
+			t.Errorf("a working replica was attached anew: %+v, %v", channels, err)
+		}
 		l.look()
 		// And it can be the primary again.
 		if _, err := promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: primary.Name(), To: "db1"}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"failwise/failover"
@@ -118,9 +119,13 @@ func Plan(ctx context.Context, cfg Config, r Request) (promote.Plan, error) {
 		return promote.PlanSwitch(ctx, env, promote.SwitchRequest{OldPrimary: primary, To: r.Node, Reason: r.Reason})
 	case "recover":
 		return promote.PlanRecover(ctx, env, promote.RecoverRequest{Node: r.Node, Primary: primary, Reason: r.Reason})
-	default:
-		return promote.PlanFailover(ctx, env, promote.FailoverRequest{OldPrimary: primary, To: r.Node, Reason: r.Reason})
 	}
+	plan, err := promote.PlanFailover(ctx, env, promote.FailoverRequest{OldPrimary: primary, To: r.Node, Reason: r.Reason})
+	if err == nil && !w.topo.PrimaryDead && !slices.Contains(r.Ignore, failover.LatestNotFatal) {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s answers: as things are, failover would be refused (%s); failwise switch changes a primary that works and loses nothing",
+			primary, failover.LatestNotFatal))
+	}
+	return plan, err
 }
 
 // ShowErrant writes what the transactions did that a node has and the primary
