@@ -62,7 +62,7 @@ func (a *arguments) findCommand(root *command, args []string) ([]string, error) 
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
-		case word == "--" || len(a.command.subcommands) == 0:
+		case word == "--" || len(a.command.branches) == 0:
 			return append(rest, args[i:]...), nil
 		case isFlag(word):
 			rest = append(rest, word)
@@ -85,7 +85,7 @@ func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 func unknownCommand(parent *command, word string) error {
 	var names []string
-	for _, s := range parent.subcommands {
+	for _, s := range parent.subcommands() {
 		if !s.hidden {
 			names = append(names, s.name)
 		}
@@ -134,7 +134,7 @@ func (c *command) ownFlag(name string) cli.Flag {
 	if f := findFlag(c.flags, name); f != nil {
 		return f
 	}
-	for _, s := range c.subcommands {
+	for _, s := range c.subcommands() {
 		if f := s.ownFlag(name); f != nil {
 			return f
 		}

@@ -11,14 +11,14 @@ func checkCommand() *command {
 			{"check replica db2 -w 10s -c 60s", "the replication of one server"},
 		},
 		check: true,
-		subcommands: []*command{
-			checkProbeCommand("connect"),
-			checkProbeCommand("select"),
-			checkProbeCommand("insert"),
-			checkStorageCommand(),
-			checkReplicaCommand(),
-			checkClusterCommand(),
-			checkWatchCommand(),
+		branches: []branch{
+			{"connect", func() *command { return checkProbeCommand("connect") }},
+			{"select", func() *command { return checkProbeCommand("select") }},
+			{"insert", func() *command { return checkProbeCommand("insert") }},
+			{"storage", checkStorageCommand},
+			{"replica", checkReplicaCommand},
+			{"cluster", checkClusterCommand},
+			{"watch", checkWatchCommand},
 		},
 	}
 }

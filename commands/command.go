@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -38,24 +39,37 @@ type command struct {
 	// values proposes operands to the shell's completion. Nil proposes files.
 	values func(in *invocation) []string
 
-	run         func(ctx context.Context, in *invocation) error
-	subcommands []*command
+	run      func(ctx context.Context, in *invocation) error
+	branches []branch
 
-	path []string // names from the root on, set by link
+	path []string // names from the root on, set by grow
+}
+
+// branch is a subcommand that is made when it is asked for. A run needs one, and
+// a check that starts every few seconds would pay for all the others.
+type branch struct {
+	name string
+	make func() *command
 }
 
 // example is one command line of a help page and what it is good for.
 type example struct{ line, why string }
 
-// link gives every command its path and passes down what subcommands inherit.
-func (c *command) link(parent *command) {
-	if parent != nil {
-		c.path = append(append([]string{}, parent.path...), c.name)
-		c.check = c.check || parent.check
+// grow makes the subcommand, with its path and what it inherits.
+func (c *command) grow(b branch) *command {
+	s := b.make()
+	s.path = append(slices.Clone(c.path), s.name)
+	s.check = s.check || c.check
+	return s
+}
+
+// subcommands makes them all, in the order in which help lists them.
+func (c *command) subcommands() []*command {
+	var all []*command
+	for _, b := range c.branches {
+		all = append(all, c.grow(b))
 	}
-	for _, s := range c.subcommands {
-		s.link(c)
-	}
+	return all
 }
 
 // title is the command as the user types it, without the leading "failwise".
@@ -66,9 +80,9 @@ func (c *command) line() string { return strings.TrimSpace("failwise " + c.title
 
 // sub finds a subcommand by its name, nil if there is none.
 func (c *command) sub(name string) *command {
-	for _, s := range c.subcommands {
-		if s.name == name {
-			return s
+	for _, b := range c.branches {
+		if b.name == name {
+			return c.grow(b)
 		}
 	}
 	return nil

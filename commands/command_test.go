@@ -42,7 +42,12 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 				t.Errorf("%s: example %q: %s", c.line(), e.line, problem)
 			}
 		}
-		if (c.run == nil) == (len(c.subcommands) == 0) {
+		for _, b := range c.branches {
+			if s := b.make(); s.name != b.name {
+				t.Errorf("%s: branch %s makes %s", c.line(), b.name, s.name)
+			}
+		}
+		if (c.run == nil) == (len(c.branches) == 0) {
 			t.Errorf("%s: needs either a run function or subcommands", c.line())
 		}
 		for _, f := range c.flags {
@@ -98,8 +103,8 @@ func TestArgumentsInAnyOrder(t *testing.T) {
 		},
 		run: func(context.Context, *invocation) error { return nil },
 	}
-	root := &command{name: "failwise", subcommands: []*command{{name: "group", subcommands: []*command{probe}}}}
-	root.link(nil)
+	group := &command{name: "group", branches: []branch{{"probe", func() *command { return probe }}}}
+	root := &command{name: "failwise", branches: []branch{{"group", func() *command { return group }}}}
 	for _, c := range []struct {
 		words string
 		want  string // canonical line, or the error

@@ -108,7 +108,7 @@ func (in *invocation) propose(words []string) []string {
 			all = append(all, "--"+f.Names()[0])
 		}
 		slices.Sort(all)
-	case len(a.command.subcommands) > 0:
+	case len(a.command.branches) > 0:
 		all = a.command.names()
 	case a.command.values != nil:
 		all = a.command.values(in)

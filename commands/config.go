@@ -18,8 +18,8 @@ func configCommand() *command {
 		about: "The configuration is one YAML file (--config, FAILWISE_CONFIG, ./failwise.yaml,\n" +
 			"~/.config/failwise/failwise.yaml, /etc/failwise/failwise.yaml), the environment and flags; the later one\n" +
 			"wins. docs/configuration.md lists all keys.",
-		examples:    []example{{"config show --origin", "which setting holds, and who set it"}},
-		subcommands: []*command{configShowCommand(), configCheckCommand()},
+		examples: []example{{"config show --origin", "which setting holds, and who set it"}},
+		branches: []branch{{"show", configShowCommand}, {"check", configCheckCommand}},
 	}
 }
 

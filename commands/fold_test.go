@@ -49,7 +49,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", c.line(), visible(line), line)
 			}
 		}
-		for _, s := range c.subcommands {
+		for _, s := range c.subcommands() {
 			walk(s)
 		}
 	}

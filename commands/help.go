@@ -51,7 +51,7 @@ func (c *command) find(names []string) (found *command, unknown string) {
 // names lists the visible subcommands.
 func (c *command) names() []string {
 	var names []string
-	for _, s := range c.subcommands {
+	for _, s := range c.subcommands() {
 		if !s.hidden {
 			names = append(names, s.name)
 		}
@@ -106,7 +106,7 @@ func (c *command) help() string {
 // usage is the synopsis: the command, its flags and operands.
 func (c *command) usage() string {
 	s := c.line() + " [flags]"
-	if len(c.subcommands) > 0 {
+	if len(c.branches) > 0 {
 		s += " COMMAND"
 	}
 	if c.operands != "" {

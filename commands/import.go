@@ -16,10 +16,10 @@ import (
 
 func importCommand() *command {
 	return &command{
-		name:        "import",
-		summary:     "turn another tool's configuration into failwise's",
-		examples:    []example{{"import mha /etc/masterha/app1.cnf --global /etc/masterha_default.cnf > failwise.yaml", ""}},
-		subcommands: []*command{importMHACommand()},
+		name:     "import",
+		summary:  "turn another tool's configuration into failwise's",
+		examples: []example{{"import mha /etc/masterha/app1.cnf --global /etc/masterha_default.cnf > failwise.yaml", ""}},
+		branches: []branch{{"mha", importMHACommand}},
 	}
 }
 

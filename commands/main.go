@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,6 +80,7 @@ func dispatch(ctx context.Context, args []string, p Process) error {
 		Name: "failwise", Flags: globalFlags(),
 		HideHelp: true, HideHelpCommand: true, HideVersion: true,
 		DisableSliceFlagSeparator: true,
+		Compiled:                  time.Unix(0, 0), // not shown; without it the library asks for the program file's date
 		Writer:                    p.Out, ErrWriter: p.Err,
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return a.command.badFlag(err) },
@@ -98,7 +100,7 @@ func asCheck(c *command, err error) error {
 
 func needsSubcommand(c *command) error {
 	var names []string
-	for _, s := range c.subcommands {
+	for _, s := range c.subcommands() {
 		if !s.hidden {
 			names = append(names, s.name)
 		}

@@ -38,7 +38,7 @@ func referenceCommand() *command {
 // visible lists the command and all below it that help shows.
 func (c *command) visible() []*command {
 	all := []*command{c}
-	for _, s := range c.subcommands {
+	for _, s := range c.subcommands() {
 		if !s.hidden {
 			all = append(all, s.visible()...)
 		}

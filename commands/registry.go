@@ -4,7 +4,7 @@ package commands
 // which help lists them. A new command is one file with one function and one
 // line here.
 func tree() *command {
-	root := &command{
+	return &command{
 		name:    "failwise",
 		summary: "say what is wrong with a MySQL or MariaDB server, what that means, and act on it",
 		about: "failwise probes servers, judges each outcome by your rules, and fails over a cluster when the rules, the\n" +
@@ -13,35 +13,33 @@ func tree() *command {
 			{"check connect db1", "one probe of one server, as a monitoring plugin"},
 			{"help check connect", "what a command does and takes"},
 		},
-		subcommands: []*command{
-			checkCommand(),
-			watchCommand(),
-			explainCommand(),
-			lintCommand(),
-			replayCommand(),
-			testCommand(),
-			rulesCommand(),
-			statusCommand(),
-			whyCommand(),
-			historyCommand(),
-			topologyCommand(),
-			candidatesCommand(),
-			policyCommand(),
-			quotaCommand(),
-			switchCommand(),
-			failoverCommand(),
-			recoverCommand(),
-			demoCommand(),
-			doctorCommand(),
-			configCommand(),
-			importCommand(),
-			versionCommand(),
-			completionCommand(),
-			helpCommand(),
-			completeCommand(),
-			referenceCommand(),
+		branches: []branch{
+			{"check", checkCommand},
+			{"watch", watchCommand},
+			{"explain", explainCommand},
+			{"lint", lintCommand},
+			{"replay", replayCommand},
+			{"test", testCommand},
+			{"rules", rulesCommand},
+			{"status", statusCommand},
+			{"why", whyCommand},
+			{"history", historyCommand},
+			{"topology", topologyCommand},
+			{"candidates", candidatesCommand},
+			{"policy", policyCommand},
+			{"quota", quotaCommand},
+			{"switch", switchCommand},
+			{"failover", failoverCommand},
+			{"recover", recoverCommand},
+			{"demo", demoCommand},
+			{"doctor", doctorCommand},
+			{"config", configCommand},
+			{"import", importCommand},
+			{"version", versionCommand},
+			{"completion", completionCommand},
+			{"help", helpCommand},
+			{completeName, completeCommand},
+			{"__reference", referenceCommand},
 		},
 	}
-	root.link(nil)
-	return root
 }

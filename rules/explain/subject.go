@@ -20,11 +20,24 @@ type neighbour struct {
 	differs string
 }
 
-// Texts that several outcomes share.
-var (
+// Texts that several outcomes share. Constants, so that the table below is made by
+// the compiler and not at each start.
+const (
 	stillAlive = "The server has just accepted a login: it lives. A slow primary is not a dead primary, and the cluster sits still on purpose."
 	stillSame  = "Whatever makes it slow (a lock, a backup, a stalled disk, a burst of load) is most often gone before a promotion would be done, or follows the load to the next primary."
 
+	lifeStill = "Only a living server sends an error number. Whatever is wrong, the process runs and a failover would not mend it."
+	lifeActs  = "It ships as none; these rules made it fatal, although the number proves that the server lives."
+
+	ownStill = "It speaks of this side, not of the node: the node may be in best health."
+	ownActs  = "It ships as none; these rules made it fatal, although it says nothing about the node."
+
+	stallSessions = "Which sessions wait for what: that is in SHOW PROCESSLIST."
+	stallOthers   = "Statements other than the probe's: a table or a disk it does not touch may be stalled without any of this."
+)
+
+// Lists that several outcomes share.
+var (
 	stallProtects = []string{
 		"A failover on every long lock: FLUSH TABLES WITH READ LOCK, an ALTER or a backup stop statements for minutes on a healthy server.",
 		"A failover in the rush hour: the replica that takes over gets the same load with a cold cache, is slow as well, and is failed next.",
@@ -34,16 +47,6 @@ var (
 		"It ships as none; these rules made it fatal. The server accepts logins and is failed all the same.",
 		"Nobody can contradict: a replica or a route only sees the port, and a hung server still answers there.",
 	}
-	stallBlind = []string{
-		"Which sessions wait for what: that is in SHOW PROCESSLIST.",
-		"Statements other than the probe's: a table or a disk it does not touch may be stalled without any of this.",
-	}
-
-	lifeStill = "Only a living server sends an error number. Whatever is wrong, the process runs and a failover would not mend it."
-	lifeActs  = "It ships as none; these rules made it fatal, although the number proves that the server lives."
-
-	ownStill = "It speaks of this side, not of the node: the node may be in best health."
-	ownActs  = "It ships as none; these rules made it fatal, although it says nothing about the node."
 )
 
 // subjects are indexed by outcome.
@@ -122,12 +125,13 @@ var subjects = [rules.NumOutcomes]subject{
 		neighbours: []neighbour{{rules.SocketConnectTimeout, "silence; a host that vanished shows first as this, then as no route"}, {rules.NetworkUnreachable, "the whole network cannot be reached"}, {rules.HostIsDown, "the kernel's word for a dead neighbour on some systems"}},
 	},
 	rules.SendQueryTimeout: {
-		still: []string{stillAlive, stillSame}, protects: stallProtects, acts: stallActs, blind: stallBlind,
+		still: []string{stillAlive, stillSame}, protects: stallProtects, acts: stallActs,
+		blind:      []string{stallSessions, stallOthers},
 		neighbours: []neighbour{{rules.QueryExecTimeout, "the statement went out, nothing came back"}},
 	},
 	rules.QueryExecTimeout: {
 		still: []string{stillAlive, stillSame}, protects: stallProtects, acts: stallActs,
-		blind: append([]string{"The difference between a lock, a stalled disk and load: SELECT 1 needs neither locks nor disk, so look at the probe's own --query first."}, stallBlind...),
+		blind: []string{"The difference between a lock, a stalled disk and load: SELECT 1 needs neither locks nor disk, so look at the probe's own --query first.", stallSessions, stallOthers},
 		neighbours: []neighbour{
 			{rules.QueryResultsTimeout, "the answer had begun"},
 			{rules.WriteTimeout, "the same for the insert probe's write, which alerts"},
@@ -136,7 +140,7 @@ var subjects = [rules.NumOutcomes]subject{
 	},
 	rules.QueryResultsTimeout: {
 		still: []string{stillAlive, stillSame}, protects: stallProtects, acts: stallActs,
-		blind: append([]string{"Stalls of small answers: servers hold back up to 16 KB, so that with SELECT 1 a stall shows as query_exec_timeout."}, stallBlind...),
+		blind: []string{"Stalls of small answers: servers hold back up to 16 KB, so that with SELECT 1 a stall shows as query_exec_timeout.", stallSessions, stallOthers},
 		neighbours: []neighbour{
 			{rules.QueryExecTimeout, "not even the beginning of the answer came"},
 			{rules.QueryResultFailed, "the rows broke off with an error"},
