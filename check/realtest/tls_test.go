@@ -3,14 +3,6 @@
 package realtest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,15 +13,8 @@ import (
 	"failwise/rules"
 )
 
-// authority signs certificates for a test.
-type authority struct {
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
 // newAuthority makes a CA whose files the servers' user can read.
-func newAuthority(t *testing.T) *authority {
+func newAuthority(t *testing.T) *sandbox.Authority {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{dir, filepath.Dir(dir)} {
@@ -37,66 +22,18 @@ func newAuthority(t *testing.T) *authority {
 			t.Fatal(err)
 		}
 	}
-	a := &authority{dir: dir}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "failwise test CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	a.cert, a.key = template, newKey(t)
-	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
+	a, err := sandbox.NewAuthority(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	a.write(t, "ca.pem", "CERTIFICATE", der)
 	return a
 }
 
-func newKey(t *testing.T) *ecdsa.PrivateKey {
+func issue(t *testing.T, a *sandbox.Authority, name string, end time.Time, hosts ...string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	if err := a.Issue(name, end, hosts...); err != nil {
 		t.Fatal(err)
 	}
-	return key
-}
-
-func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
-
-func (a *authority) write(t *testing.T, name, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(a.path(name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// issue writes NAME.pem and NAME-key.pem, valid until the end.
-func (a *authority) issue(t *testing.T, name string, end time.Time, dns ...string) {
-	t.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: end.Add(-48 * time.Hour), NotAfter: end, DNSNames: dns,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	for _, n := range dns {
-		if ip := net.ParseIP(n); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		}
-	}
-	key := newKey(t)
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.write(t, name+".pem", "CERTIFICATE", der)
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.write(t, name+"-key.pem", "PRIVATE KEY", encoded)
 }
 
 func TestTLSOnRealServers(t *testing.T) {
@@ -104,13 +41,13 @@ func TestTLSOnRealServers(t *testing.T) {
 		t.Run(flavour.String(), func(t *testing.T) {
 			ca, stranger := newAuthority(t), newAuthority(t)
 			tomorrow := time.Now().Add(24 * time.Hour)
-			ca.issue(t, "server", tomorrow, "127.0.0.11")
-			ca.issue(t, "client", tomorrow)
-			stranger.issue(t, "client", tomorrow)
+			issue(t, ca, "server", tomorrow, "127.0.0.11")
+			issue(t, ca, "client", tomorrow)
+			issue(t, stranger, "client", tomorrow)
 			c := sandbox.ForTest(t, sandbox.Options{
 				Flavour: flavour, Nodes: 1, MaxConnections: 20,
 				Config: []string{
-					"ssl_ca=" + ca.path("ca.pem"), "ssl_cert=" + ca.path("server.pem"), "ssl_key=" + ca.path("server-key.pem"),
+					"ssl_ca=" + ca.CA(), "ssl_cert=" + ca.Cert("server"), "ssl_key=" + ca.Key("server"),
 					"max_user_connections=1000", // MariaDB: what is 0 at the start cannot be changed
 				},
 			})
@@ -125,9 +62,9 @@ func TestTLSOnRealServers(t *testing.T) {
 
 			t.Run("good", func(t *testing.T) {
 				for _, o := range []check.TLSOptions{
-					{}, {Mode: check.TLSRequired}, {CA: ca.path("ca.pem")},
-					{Mode: check.TLSVerifyIdentity, CA: ca.path("ca.pem")},
-					{Mode: check.TLSVerifyIdentity, CA: ca.path("ca.pem"), Cert: ca.path("client.pem"), Key: ca.path("client-key.pem")},
+					{}, {Mode: check.TLSRequired}, {CA: ca.CA()},
+					{Mode: check.TLSVerifyIdentity, CA: ca.CA()},
+					{Mode: check.TLSVerifyIdentity, CA: ca.CA(), Cert: ca.Cert("client"), Key: ca.Key("client")},
 				} {
 					r := with(o)
 					expect(t, r, rules.OK, 0)
@@ -142,17 +79,17 @@ func TestTLSOnRealServers(t *testing.T) {
 				}
 			})
 			t.Run("unknown authority", func(t *testing.T) {
-				expect(t, with(check.TLSOptions{CA: stranger.path("ca.pem")}), rules.TLSError, 0)
-				expect(t, with(check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: stranger.path("ca.pem")}), rules.TLSError, 0)
+				expect(t, with(check.TLSOptions{CA: stranger.CA()}), rules.TLSError, 0)
+				expect(t, with(check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: stranger.CA()}), rules.TLSError, 0)
 			})
 			t.Run("wrong name", func(t *testing.T) {
-				o := check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: ca.path("ca.pem"), ServerName: "db1.example"}
+				o := check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: ca.CA(), ServerName: "db1.example"}
 				expect(t, with(o), rules.TLSError, 0)
 				o.Mode = check.TLSVerifyCA
 				expect(t, with(o), rules.OK, 0)
 			})
 			t.Run("client certificate of a stranger", func(t *testing.T) {
-				o := check.TLSOptions{Mode: check.TLSRequired, Cert: stranger.path("client.pem"), Key: stranger.path("client-key.pem")}
+				o := check.TLSOptions{Mode: check.TLSRequired, Cert: stranger.Cert("client"), Key: stranger.Key("client")}
 				expect(t, with(o), rules.TLSError, 0)
 			})
 			t.Run("demanded by the server", func(t *testing.T) {
@@ -188,11 +125,11 @@ func TestTLSOnRealServers(t *testing.T) {
 			t.Run("expired", func(t *testing.T) {
 				// MySQL does not load one that has expired already (error 3888).
 				end := time.Now().Add(3 * time.Second)
-				ca.issue(t, "server", end, "127.0.0.11")
+				issue(t, ca, "server", end, "127.0.0.11")
 				execute(t, b.primary, reload)
 				time.Sleep(time.Until(end.Add(1100 * time.Millisecond)))
-				expect(t, with(check.TLSOptions{CA: ca.path("ca.pem")}), rules.TLSError, 0)
-				expect(t, with(check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: ca.path("ca.pem")}), rules.TLSError, 0)
+				expect(t, with(check.TLSOptions{CA: ca.CA()}), rules.TLSError, 0)
+				expect(t, with(check.TLSOptions{Mode: check.TLSVerifyIdentity, CA: ca.CA()}), rules.TLSError, 0)
 				expect(t, with(check.TLSOptions{Mode: check.TLSRequired}), rules.OK, 0)
 			})
 		})

@@ -29,6 +29,8 @@ type Cluster struct {
 	slot       *slot
 	launcher   *launcher
 	nodes      []*Node
+	authority  *Authority // nil without Options.TLS
+	names      *names     // nil without Options.Names
 
 	mu      sync.Mutex
 	active  []*Active // faults that were started, newest last
@@ -114,6 +116,20 @@ func (c *Cluster) bringUp(ctx context.Context, template string) error {
 	if err := c.slot.update(func(r *record) { r.Owner, r.Dir = os.Getpid(), dir }); err != nil {
 		return err
 	}
+	if c.options.TLS {
+		certificates := filepath.Join(dir, "tls")
+		if err := os.Mkdir(certificates, 0o755); err != nil {
+			return err
+		}
+		if c.authority, err = NewAuthority(certificates); err != nil {
+			return err
+		}
+	}
+	if c.options.Names {
+		if err := c.startNames(); err != nil {
+			return err
+		}
+	}
 	for i := range c.options.Nodes {
 		n := &Node{
 			cluster:   c,
@@ -192,6 +208,9 @@ func (c *Cluster) Version() string { return c.binary.Version }
 // Accounts returns the logins all nodes know.
 func (c *Cluster) Accounts() Accounts { return c.accounts }
 
+// Authority returns what signed the nodes' certificates; nil without Options.TLS.
+func (c *Cluster) Authority() *Authority { return c.authority }
+
 // Dir returns the cluster's directory, which Close removes.
 func (c *Cluster) Dir() string { return c.dir }
 
@@ -247,6 +266,9 @@ func (c *Cluster) tearDown() error {
 		}
 		return err
 	})
+	if c.names != nil {
+		_ = c.names.server.Close() // a socket that only we know
+	}
 	c.launcher.close()
 	if err := errors.Join(err, c.slot.release()); err != nil {
 		return fmt.Errorf("close the sandbox in %s: %w", c.dir, err)

@@ -26,6 +26,8 @@ const (
 	NeedOwnUser                   // servers that run as another user than this process
 	NeedThrottle                  // a control group controller for block devices; Start finds out
 	NeedReplica                   // a node that follows another; Start finds out
+	NeedTLS                       // Options.TLS
+	NeedNames                     // Options.Names
 )
 
 // Fault is one way to break a node on purpose.
@@ -64,6 +66,10 @@ func (f Fault) Available(n *Node) error {
 		return fmt.Errorf("fault %s: %w: %s has no file system of its own, see Options.LoopBytes", f.Name, ErrNotHere, n.Name())
 	case f.Needs&NeedOwnUser != 0 && !n.cluster.serverUser.change:
 		return fmt.Errorf("fault %s: %w: the servers run as this process's user", f.Name, ErrNotHere)
+	case f.Needs&NeedTLS != 0 && n.cluster.authority == nil:
+		return fmt.Errorf("fault %s: %w: the servers have no certificates of ours, see Options.TLS", f.Name, ErrNotHere)
+	case f.Needs&NeedNames != 0 && n.cluster.names == nil:
+		return fmt.Errorf("fault %s: %w: the nodes have no names, see Options.Names", f.Name, ErrNotHere)
 	}
 	if f.Needs&NeedFirewall != 0 {
 		if _, err := run("", "nft", "list", "tables"); err != nil {
@@ -122,7 +128,7 @@ func (a *Active) abandon() {
 
 // Faults lists every fault.
 func Faults() []Fault {
-	return slices.Concat(processFaults(), networkFaults(), sessionFaults(), accountFaults(), replicationFaults(), diskFaults())
+	return slices.Concat(processFaults(), networkFaults(), sessionFaults(), accountFaults(), tlsFaults(), nameFaults(), replicationFaults(), diskFaults())
 }
 
 // LookupFault returns the fault of a name.

@@ -24,6 +24,12 @@ func replicationFaults() []Fault {
 			start: duplicateKey,
 		},
 		{
+			Name: "behind", Doc: "the replica receives and applies nothing: a session holds its ledger locked", Needs: NeedReplica,
+			start: func(ctx context.Context, n *Node) (injury, error) {
+				return holdLock(ctx, n, "LOCK TABLES app.ledger READ")
+			},
+		},
+		{
 			Name: "delayed", Doc: "the replica applies an hour late", Needs: NeedReplica,
 			start: func(ctx context.Context, n *Node) (injury, error) {
 				return injury{heal: func(ctx context.Context) error { return n.delay(ctx, 0) }}, n.delay(ctx, faultDelay)

@@ -2,6 +2,8 @@ package sandbox_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"net"
@@ -204,6 +206,35 @@ var effects = map[string]struct {
 			t.Errorf("from elsewhere: %v", err)
 		}
 	}},
+	"tls-expired": {0, func(t *testing.T, b bed) {
+		pem, err := os.ReadFile(b.cluster.Authority().CA())
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem)
+		config := b.node.Config(b.cluster.Accounts().Monitor)
+		config.TLS = &tls.Config{RootCAs: roots, ServerName: b.node.Domain(), MinVersion: tls.VersionTLS12}
+		var one int
+		err = connect(t, config).QueryRowContext(t.Context(), "SELECT 1").Scan(&one)
+		var invalid x509.CertificateInvalidError
+		if !errors.As(err, &invalid) || invalid.Reason != x509.Expired {
+			t.Errorf("got %v, want an expired certificate", err)
+		}
+		if err := b.login(t, nil); err != nil {
+			t.Errorf("without a look at the certificate: %v", err)
+		}
+	}},
+	"name-lost": {0, func(t *testing.T, b bed) {
+		var unknown *net.DNSError
+		if got, err := b.cluster.Resolver().LookupHost(t.Context(), b.node.Domain()); !errors.As(err, &unknown) || !unknown.IsNotFound {
+			t.Errorf("got %v, %v, want no such name", got, err)
+		}
+		other := b.cluster.Node(1)
+		if got, err := b.cluster.Resolver().LookupHost(t.Context(), other.Domain()); err != nil || !slices.Equal(got, []string{other.Host()}) {
+			t.Errorf("another node: got %v, %v", got, err)
+		}
+	}},
 	"io-stopped": {1, func(t *testing.T, b bed) {
 		if s := status(t, b.node); s.IO != "No" || s.SQL != "Yes" {
 			t.Errorf("threads: %+v", s)
@@ -211,6 +242,25 @@ var effects = map[string]struct {
 	}},
 	"sql-error": {1, func(t *testing.T, b bed) {
 		if s := status(t, b.node); s.SQLErrno != 1062 || s.IO != "Yes" {
+			t.Errorf("threads: %+v", s)
+		}
+	}},
+	"behind": {1, func(t *testing.T, b bed) {
+		count := func(n *sandbox.Node) (rows int) {
+			if err := n.Root().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM app.ledger").Scan(&rows); err != nil {
+				t.Fatal(err)
+			}
+			return rows
+		}
+		before := count(b.node)
+		if err := b.cluster.Node(0).Exec(t.Context(), another); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(short)
+		if after := count(b.node); after != before {
+			t.Errorf("%d rows, want %d: nothing is applied", after, before)
+		}
+		if s := status(t, b.node); s.IO != "Yes" || s.SQL != "Yes" {
 			t.Errorf("threads: %+v", s)
 		}
 	}},
@@ -284,7 +334,7 @@ func TestEveryFaultHasAnEffectThatIsTested(t *testing.T) {
 // as new after each.
 func TestFaults(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, f sandbox.Flavour) {
-		o := sandbox.Options{Flavour: f, NetTimeout: 4 * time.Second}
+		o := sandbox.Options{Flavour: f, NetTimeout: 4 * time.Second, TLS: true, Names: true}
 		if os.Getuid() == 0 {
 			o.LoopBytes = 512 << 20
 		}

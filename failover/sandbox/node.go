@@ -161,6 +161,11 @@ func (n *Node) prepare(template string) error {
 	if err := copyTree(template, n.dataDir, c.serverUser, n.mount == ""); err != nil {
 		return fmt.Errorf("copy the data directory: %w", err)
 	}
+	if c.authority != nil {
+		if err := c.authority.Issue(n.Name(), time.Now().Add(longLife), n.host, n.Domain()); err != nil {
+			return err
+		}
+	}
 	cnf := filepath.Join(n.dir, "my.cnf")
 	if err := os.WriteFile(cnf, []byte(n.settings()), 0o600); err != nil {
 		return err

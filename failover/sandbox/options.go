@@ -32,6 +32,8 @@ type Options struct {
 	Durable          bool // sync_binlog=1 and innodb_flush_log_at_trx_commit=1: each commit waits for the disk
 	AdminPort        bool // MySQL's admin_port, MariaDB's extra_port: see Node.AdminAddress
 	MaxConnections   int  // 0 means 60
+	TLS              bool // a certificate for each node from an authority of the cluster's own: see Cluster.Authority
+	Names            bool // a name server that knows each node's Domain: see Cluster.Resolver
 
 	// LoopBytes, when not 0, puts the data directories of LoopNodes on an ext4
 	// file system of that size each, in a loop-mounted file: the disk faults need

@@ -62,6 +62,11 @@ func (n *Node) settings() string {
 	if !n.cluster.serverUser.change && n.cluster.serverUser.uid == 0 {
 		add("user=root") // both servers refuse to run as root by accident
 	}
+	if a := n.cluster.authority; a != nil {
+		add("ssl_ca=%s", a.CA())
+		add("ssl_cert=%s", a.Cert(n.Name()))
+		add("ssl_key=%s", a.Key(n.Name()))
+	}
 	if o.RelayLogRecovery {
 		add("relay_log_recovery=ON")
 	}

@@ -65,6 +65,8 @@ type Probing struct {
 	Types  []check.Type
 	Query  string
 	Limits check.Limits
+	// Resolver looks the nodes' names up; nil is the system's.
+	Resolver check.Resolver
 }
 
 // Config is all that a watcher is told.

@@ -159,7 +159,7 @@ func (w *Watcher) newMember(n Node) (*member, error) {
 		types = []check.Type{check.Connect}
 	}
 	add := func(t check.Type, scheduled bool) error {
-		p, err := check.NewProber(n.Monitor, t, check.Options{Limits: w.limits(), Query: w.cfg.Probe.Query, Watcher: w.cfg.ID})
+		p, err := check.NewProber(n.Monitor, t, check.Options{Limits: w.limits(), Query: w.cfg.Probe.Query, Watcher: w.cfg.ID, Resolver: w.cfg.Probe.Resolver})
 		if err != nil {
 			return err
 		}
