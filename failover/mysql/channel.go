@@ -79,7 +79,10 @@ type Channel struct {
 	Filters []string      `json:"filters,omitempty"`
 	TLS     ChannelTLS    `json:"tls"`
 	Retry   time.Duration `json:"connect_retry"`
-	Fetched gtid.Set      `json:"retrieved,omitzero"` // MySQL's Retrieved_Gtid_Set
+	// RetryCount is how many attempts to connect are made; 0 where the server does
+	// not tell, as MariaDB 10.
+	RetryCount uint64   `json:"retry_count,omitempty"`
+	Fetched    gtid.Set `json:"retrieved,omitzero"` // MySQL's Retrieved_Gtid_Set
 	// IOPos is MariaDB's Gtid_IO_Pos. It is empty while both threads are stopped:
 	// the next start of either deletes what was received and not applied.
 	IOPos gtid.Position  `json:"io_pos,omitzero"`
@@ -146,6 +149,7 @@ func (d dialect) channel(r row) (Channel, error) {
 		Lag:            r.duration(d.column("Seconds_Behind_Source")),
 		Delay:          r.duration("SQL_Delay").Or(0),
 		Retry:          r.duration("Connect_Retry").Or(0),
+		RetryCount:     num("Source_Retry_Count"),
 		Read:           ReadCoordinate{File: col("Source_Log_File"), Pos: num("Read_Source_Log_Pos")},
 		Relay:          RelayLog{File: r.text("Relay_Log_File"), Pos: num("Relay_Log_Pos"), Space: num("Relay_Log_Space")},
 		TLS: ChannelTLS{

@@ -125,6 +125,12 @@ func (d dialect) changeSource(o SourceOptions) string {
 	if o.HeartbeatPeriod > 0 {
 		number("HEARTBEAT_PERIOD", seconds(o.HeartbeatPeriod))
 	}
+	if o.ConnectRetry >= time.Second {
+		number("CONNECT_RETRY", strconv.FormatInt(int64(o.ConnectRetry/time.Second), 10))
+	}
+	if o.RetryCount > 0 && !d.mariaDB() {
+		number("RETRY_COUNT", strconv.FormatUint(o.RetryCount, 10))
+	}
 	list := strings.Join(items, ", ")
 	switch {
 	case d.mariaDB():

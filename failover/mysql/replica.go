@@ -193,6 +193,11 @@ type SourceOptions struct {
 	// HeartbeatPeriod must be stated, since a change of host resets it to 30 s;
 	// 0 leaves that default. Resolution 1 ms.
 	HeartbeatPeriod time.Duration
+	// ConnectRetry is the pause between attempts to connect, in whole seconds;
+	// RetryCount, MySQL only, how many there are. 0 leaves what the channel has, on a
+	// new one the server's default.
+	ConnectRetry time.Duration
+	RetryCount   uint64
 	// User, Password and TLS are for a server that never was a replica; with an
 	// empty User all three are left alone.
 	User     string

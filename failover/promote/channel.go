@@ -15,6 +15,8 @@ type channel struct {
 	Port      int           `json:"port"`
 	User      string        `json:"user"`
 	Heartbeat time.Duration `json:"heartbeat"`
+	Retry     time.Duration `json:"retry,omitempty"`
+	Retries   uint64        `json:"retries,omitempty"`
 	UsingGTID string        `json:"using_gtid,omitempty"`
 	IO        bool          `json:"io"`
 	SQL       bool          `json:"sql"`
@@ -25,7 +27,7 @@ type channel struct {
 func channelOf(c mysql.Channel) channel {
 	kept := channel{
 		Name: c.Name, Host: c.SourceHost, Port: c.SourcePort, User: c.SourceUser,
-		Heartbeat: c.HeartbeatPeriod.Or(0), UsingGTID: c.UsingGTID,
+		Heartbeat: c.HeartbeatPeriod.Or(0), Retry: c.Retry, Retries: c.RetryCount, UsingGTID: c.UsingGTID,
 		IO: c.IO != mysql.ThreadNo, SQL: c.SQL == mysql.ThreadYes,
 	}
 	kept.Options = map[string]string{

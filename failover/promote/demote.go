@@ -22,12 +22,14 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 	if len(channels) > 1 {
 		return fmt.Errorf("it has %d replication channels: keep one", len(channels))
 	}
-	options := mysql.SourceOptions{Host: to.Host, Port: to.Port, User: account.User, Password: account.Secret, TLS: account.TLS, HeartbeatPeriod: r.usualHeartbeat()}
+	options := mysql.SourceOptions{Host: to.Host, Port: to.Port, User: account.User, Password: account.Secret, TLS: account.TLS}
+	options.HeartbeatPeriod, options.ConnectRetry, options.RetryCount = r.usual()
 	if len(channels) == 1 {
 		options.Channel = channels[0].Name
 		if period := channels[0].HeartbeatPeriod.Or(0); period > 0 {
 			options.HeartbeatPeriod = period
 		}
+		options.ConnectRetry, options.RetryCount = 0, 0 // it keeps its own
 		if err := stopReplication(ctx, n.Session, options.Channel, r.env.Repoint); err != nil {
 			return err
 		}
@@ -69,21 +71,17 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 	return statement(func(ctx context.Context) error { return n.Session.StartReplication(ctx, options.Channel) })
 }
 
-// usualHeartbeat is the heartbeat period of a sibling.
-func (r *run) usualHeartbeat() time.Duration {
+// usual is how a sibling's channel is set: its heartbeat period, and how often and
+// how many times it tries to connect; 0 where no sibling shows it.
+func (r *run) usual() (heartbeat, retry time.Duration, retries uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	period := time.Duration(0)
 	for _, n := range r.env.Nodes {
 		if c, known := r.state.Before[n.Name]; known && c.Heartbeat > 0 {
-			period = c.Heartbeat
-			break
+			return c.Heartbeat, c.Retry, c.Retries
 		}
 	}
-	if period == 0 {
-		return defaultHeartbeat
-	}
-	return period
+	return defaultHeartbeat, 0, 0
 }
 
 // errantOf is what a node executed and the primary did not. MariaDB's binary log

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"failwise/failover/gtid"
+	"failwise/failover/mysql"
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 )
@@ -62,6 +63,11 @@ func TestReturnedPrimaryIsFencedAndRecovered(t *testing.T) {
 				l.noErrant(n, primary)
 			}
 		}
+		sibling, mine := l.soleChannel("db2", "db3"), l.soleChannel("db1")
+		if mine.Retry != sibling.Retry || mine.RetryCount != sibling.RetryCount || mine.HeartbeatPeriod != sibling.HeartbeatPeriod {
+			t.Errorf("db1 tries each %v, %d times, heartbeat %v; its sibling each %v, %d times, heartbeat %v", mine.Retry, mine.RetryCount,
+				mine.HeartbeatPeriod, sibling.Retry, sibling.RetryCount, sibling.HeartbeatPeriod)
+		}
 		// Once more, it is a replica that works: its channel is left as it is.
 		retry := "CHANGE MASTER TO MASTER_CONNECT_RETRY=7"
 		stop, start := "STOP SLAVE", "START SLAVE"
@@ -73,9 +79,8 @@ func TestReturnedPrimaryIsFencedAndRecovered(t *testing.T) {
 		if _, err := promote.Recover(bounded(t), l.env(), promote.RecoverRequest{Node: "db1", Primary: primary.Name()}); err != nil {
 			t.Fatal(err)
 		}
-		channels, err := l.reader.Session("db1").Channels(bounded(t))
-		if err != nil || len(channels) != 1 || channels[0].Retry != 7*time.Second {
-			t.Errorf("a working replica was attached anew: %+v, %v", channels, err)
+		if c := l.soleChannel("db1"); c.Retry != 7*time.Second {
+			t.Errorf("a working replica was attached anew: %+v", c)
 		}
 		l.look()
 		// And it can be the primary again.
@@ -84,6 +89,22 @@ func TestReturnedPrimaryIsFencedAndRecovered(t *testing.T) {
 		}
 		l.follows(primary, l.Node(0))
 	})
+}
+
+// soleChannel is the channel of the first of the nodes that is not the primary.
+func (l *lab) soleChannel(names ...string) mysql.Channel {
+	l.t.Helper()
+	for _, name := range names {
+		channels, err := l.reader.Session(name).Channels(bounded(l.t))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if len(channels) == 1 {
+			return channels[0]
+		}
+	}
+	l.t.Fatalf("none of %v has one channel", names)
+	return mysql.Channel{}
 }
 
 func TestDivergedPrimaryIsRefused(t *testing.T) {

@@ -63,11 +63,12 @@ func (s spelling) change(host string, port int, account bool) string {
 	case s.newer:
 		prefix, head, gtid = "SOURCE_", "CHANGE REPLICATION SOURCE TO ", "SOURCE_AUTO_POSITION=1"
 	}
-	login := ""
+	login, retry := "", ""
 	if account {
+		retry = fmt.Sprintf(", %sCONNECT_RETRY=<as the others>", prefix)
 		login = fmt.Sprintf(", %sUSER='<replication.user>', %sPASSWORD='<replication.password_file>'", prefix, prefix)
 	}
-	return fmt.Sprintf("%s%sHOST='%s', %sPORT=%d%s, %s, %sHEARTBEAT_PERIOD=<as before>%s", head, prefix, host, prefix, port, login, gtid, prefix, tail)
+	return fmt.Sprintf("%s%sHOST='%s', %sPORT=%d%s, %s, %sHEARTBEAT_PERIOD=<as before>%s%s", head, prefix, host, prefix, port, login, gtid, prefix, retry, tail)
 }
 
 func (s spelling) waitForGTID() string {
