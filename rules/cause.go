@@ -42,7 +42,7 @@ var descriptions = [outcomeEnd]description{
 	},
 	HostIsDown: {
 		"the kernel says that the host is down",
-		"depends on the kernel: BSD and macOS say so of a silent neighbour, Linux hardly ever",
+		"a router that answers ICMP host unknown: `nft add rule inet filter input tcp dport 3306 reject with icmp 7`; BSD and macOS say so of a silent neighbour",
 	},
 	UnknownHost: {
 		"the name does not resolve, or not in time",
@@ -106,7 +106,7 @@ var descriptions = [outcomeEnd]description{
 	},
 	ReadOnly: {
 		"the insert probe was refused on a node that should be writable",
-		"`SET GLOBAL read_only = ON` on the primary",
+		"`SET GLOBAL read_only = ON` on the primary, or a server started with innodb_read_only or innodb_force_recovery",
 	},
 	DiskFull: {
 		"the insert probe's write failed for want of space",

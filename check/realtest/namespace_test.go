@@ -82,6 +82,8 @@ func TestRoutesAndRouters(t *testing.T) {
 		tcp dport 6 reject with icmp admin-prohibited
 		tcp dport 7 reject with icmp net-prohibited
 		tcp dport 8 drop
+		tcp dport 10 reject with icmp 7 comment "host unknown, which nft has no word for"
+		tcp dport 11 reject with icmp prot-unreachable
 	}
 	chain o { type filter hook output priority 0; policy accept;
 		tcp dport 9 drop
@@ -111,6 +113,8 @@ func TestRoutesAndRouters(t *testing.T) {
 		{"icmp host prohibited", "192.0.2.1:5", rules.NoRouteToHost, syscall.EHOSTUNREACH},
 		{"icmp admin prohibited", "192.0.2.1:6", rules.NoRouteToHost, syscall.EHOSTUNREACH},
 		{"icmp net prohibited", "192.0.2.1:7", rules.NetworkUnreachable, syscall.ENETUNREACH},
+		{"icmp host unknown", "192.0.2.1:10", rules.HostIsDown, syscall.EHOSTDOWN},
+		{"icmp protocol unreachable", "192.0.2.1:11", rules.UnexpectedException, syscall.ENOPROTOOPT},
 		{"silent drop", "192.0.2.1:8", rules.SocketConnectTimeout, 0},
 		{"own firewall drops", "192.0.2.1:9", rules.SocketConnectTimeout, 0},
 	}

@@ -158,6 +158,7 @@ func TestCausesOnRealServers(t *testing.T) {
 		{"plugin that the client lacks", testPlugins},
 		{"admin port", testAdminPort},
 		{"kill", testKill},
+		{"offline mode", testOfflineMode},
 		{"idle timeout", testIdleTimeout},
 		{"statement limits", testStatementLimits},
 		{"slow and large answers", testLargeAnswers},
@@ -307,7 +308,7 @@ func testConnectionLimits(t *testing.T, b bed) {
 		// MariaDB lets the variable be changed only where it was not 0 at the
 		// start (error 1290).
 		if b.Flavour() == sandbox.MariaDB {
-			t.Skip("MariaDB takes max_user_connections at its start only: see TestServersWithOtherSettings")
+			t.Skip("MariaDB takes max_user_connections at its start only: see TestTLSOnRealServers, whose servers have it")
 		}
 		execute(t, b.primary, "SET GLOBAL max_user_connections=1")
 		undo(t, b.primary, "SET GLOBAL max_user_connections=0")
@@ -439,49 +440,6 @@ func testIdleTimeout(t *testing.T, b bed) {
 	expect(t, r, rules.OK, 0)
 	if r.Retry == nil {
 		t.Error("the session was not lost")
-	}
-}
-
-func testStatementLimits(t *testing.T, b bed) {
-	t.Run("max_execution_time", func(t *testing.T) {
-		query := "SET STATEMENT max_statement_time=0.1 FOR SELECT SLEEP(3)"
-		if b.Flavour() == sandbox.MySQL {
-			query = "SELECT /*+ MAX_EXECUTION_TIME(100) */ COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, information_schema.COLUMNS c"
-		}
-		number(t, b.prober(t, b.primary, check.Connect, check.Options{Query: query}).Probe(t.Context()), rules.QueryExecTimeout, 1969, 3024)
-	})
-	t.Run("an abandoned statement ends by itself", func(t *testing.T) {
-		query := "SELECT COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, information_schema.COLUMNS c"
-		p := b.prober(t, b.primary, check.Connect, check.Options{Query: query, Limits: check.Limits{Total: 500 * time.Millisecond}})
-		expect(t, p.Probe(t.Context()), rules.QueryExecTimeout, 0)
-		deadline := time.Now().Add(10 * time.Second)
-		for len(sessions(t, b.primary)) > 0 {
-			if time.Now().After(deadline) {
-				t.Fatal("the statement still runs")
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	})
-	t.Run("wrong statement", func(t *testing.T) {
-		number(t, b.prober(t, b.primary, check.Connect, check.Options{Query: "SELECT nothing"}).Probe(t.Context()), rules.QueryExecutionFailed, 1054)
-	})
-	t.Run("larger than the server takes", func(t *testing.T) {
-		execute(t, b.primary, "SET GLOBAL max_allowed_packet=1048576")
-		undo(t, b.primary, "SET GLOBAL max_allowed_packet=16777216")
-		query := "SELECT '" + strings.Repeat("x", 2<<20) + "'"
-		r := b.prober(t, b.primary, check.Connect, check.Options{Query: query}).Probe(t.Context())
-		expect(t, r, rules.QueryTooLarge, 0)
-	})
-}
-
-func testLargeAnswers(t *testing.T, b bed) {
-	// More than the 16 KB that both servers collect before they send.
-	query := "SELECT REPEAT('x', 2000), SLEEP(0.05) FROM (WITH RECURSIVE r AS (SELECT 1 n UNION ALL SELECT n+1 FROM r WHERE n<200) SELECT n FROM r) t"
-	p := b.prober(t, b.primary, check.Connect, check.Options{Query: query, Limits: check.Limits{Total: 2 * time.Second}})
-	r := p.Probe(t.Context())
-	expect(t, r, rules.QueryResultsTimeout, 0)
-	if r.Elapsed > 8*time.Second {
-		t.Errorf("took %s of a budget of 2 s", r.Elapsed)
 	}
 }
 

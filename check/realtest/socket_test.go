@@ -247,6 +247,9 @@ func TestUnixSocketWithoutPermission(t *testing.T) {
 	expect(t, prober(t, "unix:"+path, check.Connect, check.Options{}).Probe(t.Context()), rules.UnexpectedException, syscall.EACCES)
 }
 
+// TestOwnFileLimit is about EMFILE. ENFILE, the limit of the whole system, and
+// ENOBUFS cannot be had without harm to everything else that runs here; their
+// numbers are tested with the fake server.
 func TestOwnFileLimit(t *testing.T) {
 	l, _ := serve(t, "tcp", "127.0.0.1:0")
 	p := prober(t, l.Addr().String(), check.Connect, check.Options{})
