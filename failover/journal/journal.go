@@ -33,7 +33,9 @@ type Options struct {
 	// current one. 0 means [DefaultMaxBytes]; it must be at least two segments.
 	MaxBytes int64
 	// SyncEvery is the longest time that a written record stays unsynced; 0 means
-	// [DefaultSyncEvery], negative leaves it to the kernel.
+	// [DefaultSyncEvery], negative leaves it to the kernel. The record of a probe as
+	// good as the one before has no news: it may stay 30 times as long, and be
+	// written a second late.
 	SyncEvery time.Duration
 }
 

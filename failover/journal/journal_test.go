@@ -312,8 +312,8 @@ func TestWrittenRecordsAreSyncedWithinTheInterval(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := start(opts, d)
-			for i := range 100 {
-				j.Append(probe(i))
+			for range 100 {
+				j.Append(Record{Time: time.Now(), Kind: Note, Message: "news"})
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(2 * time.Second)
@@ -326,6 +326,46 @@ func TestWrittenRecordsAreSyncedWithinTheInterval(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestProbesWithoutNewsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &fakeDisk{}
+		opts, err := Options{Dir: "d"}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := start(opts, d)
+		at := func(lines, syncs int) {
+			t.Helper()
+			synctest.Wait()
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.lines != lines || d.syncs != syncs {
+				t.Errorf("%d lines, %d syncs; want %d and %d", d.lines, d.syncs, lines, syncs)
+			}
+		}
+		j.Append(probe(0))
+		time.Sleep(900 * time.Millisecond)
+		j.Append(probe(1))
+		at(0, 0)
+		time.Sleep(100 * time.Millisecond)
+		at(2, 0) // written a second after the first
+		time.Sleep(29 * time.Second)
+		at(2, 0)
+		time.Sleep(time.Second)
+		at(2, 1)
+		j.Append(probe(2))
+		j.Append(Record{Time: time.Now(), Kind: Note, Message: "news"})
+		at(4, 1) // news waits for nothing, and takes along what does
+		time.Sleep(time.Second)
+		at(4, 2)
+		j.Append(probe(3))
+		if err := j.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		at(5, 3)
+	})
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {

@@ -3,6 +3,8 @@ package journal
 import (
 	"fmt"
 	"time"
+
+	"failwise/rules"
 )
 
 // A batch bounds what is encoded before one write, so that memory stays flat when
@@ -12,6 +14,19 @@ const (
 	batchRecords = 256
 	batchBytes   = 256 << 10
 )
+
+// A record without news waits for others before it is written, and its line longer
+// than others before it is synced: hundreds of healthy clusters in one process would
+// else keep a disk busy with nothing.
+const (
+	dullWrite = time.Second
+	dullSync  = 30 // times [Options.SyncEvery]
+)
+
+// dull tells a record without news: a probe as good as the one before.
+func (r *Record) dull() bool {
+	return r.Kind == Probe && r.Outcome == rules.OK && r.Message == "" && len(r.Data) == 0
+}
 
 // retryOpen is how long the journal leaves a directory alone that could not be
 // opened or written.
@@ -37,32 +52,46 @@ func (j *Journal) run(w disk) {
 	limit := int(min(batchBytes, j.opts.SegmentBytes/4))
 	var (
 		reported uint64 // drops that a record already names
-		dirty    bool
+		syncAt   time.Time
 		retryAt  time.Time
 		timer    = time.NewTimer(time.Hour)
+		held     []*Record // without news, not written yet
+		heldTime = time.NewTimer(time.Hour)
 	)
 	defer timer.Stop()
+	defer heldTime.Stop()
 	sync := func() {
-		if dirty {
-			dirty = false
+		if !syncAt.IsZero() {
+			syncAt = time.Time{}
 			if err := j.io(w.sync); err != nil {
 				j.note(err)
 			}
 		}
 	}
-	// write puts one batch on disk: first, what else waits, and before them how
-	// many were lost since the last batch that arrived.
+	// write puts one batch on disk: what is held, first, what else waits, and before
+	// them how many were lost since the last batch that arrived.
 	write := func(first ...*Record) {
 		var buf []byte
-		n := 0
-		for _, r := range first {
+		n, every := 0, j.opts.SyncEvery*dullSync
+		take := func(r *Record) {
 			buf, n = j.encode(buf, n, r)
+			if !r.dull() {
+				every = j.opts.SyncEvery
+			}
+		}
+		for _, r := range held {
+			take(r)
+		}
+		clear(held)
+		held = held[:0]
+		for _, r := range first {
+			take(r)
 		}
 	more:
 		for n < batchRecords && len(buf) < limit {
 			select {
 			case r := <-j.queue:
-				buf, n = j.encode(buf, n, r)
+				take(r)
 			default:
 				break more
 			}
@@ -89,9 +118,9 @@ func (j *Journal) run(w disk) {
 		j.note(nil)
 		j.written.Add(uint64(n))
 		reported = lost
-		if !dirty && j.opts.SyncEvery > 0 {
-			dirty = true
-			timer.Reset(j.opts.SyncEvery)
+		if at := time.Now().Add(every); every > 0 && (syncAt.IsZero() || at.Before(syncAt)) {
+			syncAt = at
+			timer.Reset(every)
 		}
 	}
 	drain := func() {
@@ -109,7 +138,16 @@ func (j *Journal) run(w disk) {
 	for {
 		select {
 		case r := <-j.queue:
-			write(r)
+			if !r.dull() || len(held) == batchRecords/2 {
+				write(r)
+				continue
+			}
+			if len(held) == 0 {
+				heldTime.Reset(dullWrite)
+			}
+			held = append(held, r)
+		case <-heldTime.C:
+			write()
 		case <-timer.C:
 			sync()
 		case ack := <-j.flush:

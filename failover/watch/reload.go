@@ -14,6 +14,9 @@ import (
 func (w *Watcher) readRules(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
+	if w.cfg.Statemap == "" {
+		ticker.Stop()
+	}
 	for {
 		var r reading
 		var fresh bool

@@ -115,26 +115,29 @@ func (w *Watcher) polls(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		w.pollState(ctx)
-		w.send(func() {
+		var known journal.Version
+		var stalled bool
+		if w.ask(ctx, func() {
 			w.pollLock(ctx)
 			w.refillLate()
 			w.writeAgain()
-		})
+			known, stalled = w.kept.version, w.kept.stalled
+		}) {
+			w.pollState(ctx, known, stalled)
+		}
 	}
 }
 
-// pollState takes in a state file that somebody else has changed.
-func (w *Watcher) pollState(ctx context.Context) {
+// pollState takes in a state file that somebody else has changed since the known
+// version.
+func (w *Watcher) pollState(ctx context.Context, known journal.Version, stalled bool) {
 	limit, cancel := context.WithTimeout(ctx, diskLimit)
 	defer cancel()
-	var known journal.Version
-	if !w.ask(ctx, func() { known = w.kept.version }) {
-		return
-	}
 	changed, err := w.state.Changed(limit, known)
 	if err == nil && !changed {
-		w.send(func() { w.kept.stalled = false })
+		if stalled {
+			w.send(func() { w.kept.stalled = false })
+		}
 		return
 	}
 	var s journal.State
