@@ -115,6 +115,9 @@ func crossCheck(t *testing.T, cluster *sandbox.Cluster, c crossCause) (theirs, o
 	if name, found := strings.CutSuffix(fault, " primary"); found {
 		broken, fault = cluster.Node(0), name
 	}
+	if c.replica {
+		attached(t, cluster)
+	}
 	if fault != "" {
 		active := sandbox.Break(t, fault, broken)
 		defer func() {
@@ -131,6 +134,31 @@ func crossCheck(t *testing.T, cluster *sandbox.Cluster, c crossCause) (theirs, o
 		address = c.elsewhere
 	}
 	return askCheckMySQL(t, cluster, c, address), askFailwise(t, cluster, c, address)
+}
+
+// attached waits until the replicas have recovered from the cause before: their IO
+// threads sleep between attempts.
+func attached(t *testing.T, cluster *sandbox.Cluster) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		last := sandbox.Replication{}
+		connected := 0
+		for _, n := range cluster.Nodes()[1:] {
+			var err error
+			if last, err = n.Replication(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if last.IO == "Yes" && last.SQL == "Yes" {
+				connected++
+			}
+		}
+		if connected == len(cluster.Nodes())-1 {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("a replica does not follow after a minute: %+v", last)
+		}
+	}
 }
 
 func askCheckMySQL(t *testing.T, cluster *sandbox.Cluster, c crossCause, address string) string {
