@@ -7,8 +7,6 @@ CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/failwise
 TOOLS   := $(CACHE)/tools
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo none)
-# The flag library's Markdown renderer is of no use here and slows every start.
-TAGS    := urfave_cli_no_docs
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOTEST  ?= go test -race -shuffle=on -timeout 20m
 
@@ -18,7 +16,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the static binary ./failwise
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o failwise .
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o failwise .
 
 setup: ## install what the demo and the tests need (servers, nftables, iproute2)
 	@bash .ci/setup

@@ -5,20 +5,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/suggest"
 )
 
-// arguments is a command line put in order: the flag parser stops at the first
-// operand, users do not.
+// arguments is a command line that was taken apart.
 type arguments struct {
 	command  *command
-	global   []string // --name=value
-	local    []string // --name=value
+	flags    []flagValue
 	operands []string
 	help     bool
 	version  bool
+}
+
+// flagValue is what one flag was given, by its first name.
+type flagValue struct {
+	name, value string
+	global      bool
 }
 
 // parseArguments orders a command line without its first word. Flags may stand
@@ -108,14 +111,14 @@ func wantsNext(c *command, word string) bool {
 	}
 	if name, long := strings.CutPrefix(word, "--"); long {
 		f := c.anyFlag(name)
-		return f != nil && takesValue(f)
+		return f != nil && f.TakesValue()
 	}
 	for i, r := range word[1:] {
 		f := c.anyFlag(string(r))
 		if f == nil {
 			return false
 		}
-		if takesValue(f) {
+		if f.TakesValue() {
 			return i+1+len(string(r)) == len(word)
 		}
 	}
@@ -124,14 +127,14 @@ func wantsNext(c *command, word string) bool {
 
 // anyFlag looks a flag up among the global ones, then in the command and below.
 func (c *command) anyFlag(name string) cli.Flag {
-	if f := findFlag(globalFlags(), name); f != nil {
+	if f := cli.Find(globalFlags(), name); f != nil {
 		return f
 	}
 	return c.ownFlag(name)
 }
 
 func (c *command) ownFlag(name string) cli.Flag {
-	if f := findFlag(c.flags, name); f != nil {
+	if f := cli.Find(c.flags, name); f != nil {
 		return f
 	}
 	for _, s := range c.subcommands() {
@@ -142,20 +145,6 @@ func (c *command) ownFlag(name string) cli.Flag {
 	return nil
 }
 
-func findFlag(flags []cli.Flag, name string) cli.Flag {
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return f
-		}
-	}
-	return nil
-}
-
-func takesValue(f cli.Flag) bool {
-	d, ok := f.(cli.DocGenerationFlag)
-	return ok && d.TakesValue()
-}
-
 // long takes one --name, --name=value or --name value; used counts the following
 // words it consumed.
 func (a *arguments) long(word string, next []string) (used int, err error) {
@@ -164,7 +153,7 @@ func (a *arguments) long(word string, next []string) (used int, err error) {
 	if f == nil || len(name) == 1 {
 		return 0, a.unknownFlag("--"+name, name)
 	}
-	if !takesValue(f) {
+	if !f.TakesValue() {
 		if !joined {
 			a.add(f, global, "true")
 			return 0, nil
@@ -184,7 +173,7 @@ func (a *arguments) long(word string, next []string) (used int, err error) {
 
 // short takes one word of joined one-letter flags.
 func (a *arguments) short(word string, next []string) (used int, err error) {
-	if word[0] == 'p' && len(word) > 1 && findFlag(a.command.flags, "p") == nil {
+	if word[0] == 'p' && len(word) > 1 && cli.Find(a.command.flags, "p") == nil {
 		return 0, usagef("-p takes no value: a password does not belong on a command line").
 			hint("-p alone asks for it; --password-file, FAILWISE_PASSWORD and ~/.my.cnf hold it")
 	}
@@ -193,7 +182,7 @@ func (a *arguments) short(word string, next []string) (used int, err error) {
 		if f == nil {
 			return 0, a.unknownFlag("-"+string(r), word)
 		}
-		if !takesValue(f) {
+		if !f.TakesValue() {
 			a.add(f, global, "true")
 			continue
 		}
@@ -234,10 +223,10 @@ func (a *arguments) isKnownFlag(word string) bool {
 }
 
 func (a *arguments) flag(name string) (f cli.Flag, global bool) {
-	if f := findFlag(a.command.flags, name); f != nil {
+	if f := cli.Find(a.command.flags, name); f != nil {
 		return f, false
 	}
-	return findFlag(globalFlags(), name), true
+	return cli.Find(globalFlags(), name), true
 }
 
 func (a *arguments) add(f cli.Flag, global bool, value string) {
@@ -247,10 +236,8 @@ func (a *arguments) add(f cli.Flag, global bool, value string) {
 		a.help = value != "false"
 	case name == versionFlag && global:
 		a.version = value != "false"
-	case global:
-		a.global = append(a.global, "--"+name+"="+value)
 	default:
-		a.local = append(a.local, "--"+name+"="+value)
+		a.flags = append(a.flags, flagValue{name: name, value: value, global: global})
 	}
 }
 
@@ -269,10 +256,14 @@ func (a *arguments) unknownFlag(shown, word string) error {
 	return f.hint("%s --help", a.command.line())
 }
 
-// line is the command line in the order the flag parser accepts.
-func (a *arguments) line() []string {
-	line := append([]string{"failwise"}, a.global...)
-	line = append(line, a.command.path...)
-	line = append(line, a.local...)
-	return append(append(line, "--"), a.operands...)
+// invocation is the run that the arguments ask for.
+func (a *arguments) invocation(p Process, root *command) (*invocation, error) {
+	line := cli.NewLine(slices.Concat(a.command.flags, globalFlags()), a.operands)
+	for _, f := range a.flags {
+		if err := line.Set(f.name, f.value); err != nil {
+			return nil, a.command.badFlag(err)
+		}
+	}
+	in := &invocation{Line: line, Process: p, command: a.command, root: root}
+	return in, in.prepare()
 }

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"failwise/check/storage"
+	"failwise/commands/cli"
 )
 
 // storageReport is one element of the JSON output's "details" of check storage.
@@ -54,7 +53,7 @@ func checkStorageCommand() *command {
 			if err != nil {
 				return err
 			}
-			options := storage.Options{Paths: distinct(in.Args().Slice())}
+			options := storage.Options{Paths: distinct(in.Operands())}
 			if in.Bool("no-write") {
 				options.Writes = -1
 			}

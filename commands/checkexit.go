@@ -1,9 +1,8 @@
 package commands
 
 import (
-	"github.com/urfave/cli/v2"
-
 	"failwise/check"
+	"failwise/commands/cli"
 	"failwise/commands/suggest"
 	"failwise/rules"
 )

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"failwise/check"
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/rules"
 )
@@ -71,7 +70,7 @@ func checkProbeCommand(name string) *command {
 
 func (in *invocation) probe(ctx context.Context, at *stage, typ check.Type, exits exitRules, limits thresholds) (checkReport, error) {
 	at.set("the configuration")
-	cluster, node, err := in.target(in.Args().First())
+	cluster, node, err := in.target(in.Operand(0))
 	if err != nil {
 		return checkReport{}, err
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"failwise/check"
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/topology"
 )
@@ -63,7 +62,7 @@ func checkReplicaCommand() *command {
 // tell what it lacks.
 func (in *invocation) checkReplica(ctx context.Context, at *stage, limits replicaLimits) (checkReport, error) {
 	at.set("the configuration")
-	cluster, node, err := in.target(in.Args().First())
+	cluster, node, err := in.target(in.Operand(0))
 	if err != nil {
 		return checkReport{}, err
 	}

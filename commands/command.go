@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 )
 
@@ -96,39 +95,15 @@ func (c *command) accepts() []string {
 	return c.outputs
 }
 
-// build is the command as the flag parser wants it, below its parents.
-func (c *command) build(p Process, root *command) *cli.Command {
-	built := &cli.Command{
-		Name: c.name, Usage: c.summary, ArgsUsage: c.operands, Flags: c.flags,
-		HideHelp: true, HideHelpCommand: true,
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error { return c.badFlag(err) },
-		Action: func(ctx *cli.Context) error {
-			in := &invocation{Context: ctx, Process: p, command: c, root: root}
-			if err := in.prepare(); err != nil {
-				return err
-			}
-			return c.run(ctx.Context, in)
-		},
-	}
-	for i := len(c.path) - 2; i >= 0; i-- {
-		built = &cli.Command{
-			Name: c.path[i], Subcommands: []*cli.Command{built},
-			HideHelp: true, HideHelpCommand: true,
-		}
-	}
-	return built
-}
-
-// badFlag words the flag package's complaint about a value. The names were
-// checked before, so only values can be wrong.
+// badFlag words the complaint about a flag's value.
 func (c *command) badFlag(err error) error {
-	return usagef("%s: %s", c.line(), flagComplaint(err)).hint("%s --help", c.line())
+	return usagef("%s: %s", c.line(), oneLine(err.Error())).hint("%s --help", c.line())
 }
 
 // invocation is one run of a command: its flags and operands, the process it
 // runs in, and the helpers that every command shares.
 type invocation struct {
-	*cli.Context
+	*cli.Line
 	Process
 	command  *command
 	root     *command
@@ -136,11 +111,12 @@ type invocation struct {
 	dialogue dialogue
 }
 
-// prepare checks what the flag parser does not know.
+// prepare checks the number of operands and the values of flags that all commands
+// have.
 func (in *invocation) prepare() error {
 	c := in.command
-	if n := in.NArg(); n < c.min || (c.max >= 0 && n > c.max) {
-		return c.operandCount(in.Args().Slice())
+	if n := len(in.Operands()); n < c.min || (c.max >= 0 && n > c.max) {
+		return c.operandCount(in.Operands())
 	}
 	format := in.Format()
 	for _, f := range c.accepts() {

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/urfave/cli/v2"
+
+	"failwise/commands/cli"
 )
 
 // testProcess is a process without a terminal and without an environment.
@@ -52,13 +53,13 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		}
 		for _, f := range c.flags {
 			for _, name := range f.Names() {
-				if findFlag(globalFlags(), name) != nil {
+				if cli.Find(globalFlags(), name) != nil {
 					t.Errorf("%s: flag %s is a global one", c.line(), name)
 				}
 			}
-			if d, ok := f.(cli.DocGenerationFlag); !ok || d.GetUsage() == "" {
+			if f.About() == "" {
 				t.Errorf("%s: flag %s has no usage text", c.line(), f.Names()[0])
-			} else if d.TakesValue() && !strings.Contains(d.GetUsage(), "`") {
+			} else if f.TakesValue() && !strings.Contains(f.About(), "`") {
 				t.Errorf("%s: flag %s does not name its value", c.line(), f.Names()[0])
 			}
 		}
@@ -130,7 +131,7 @@ func TestArgumentsInAnyOrder(t *testing.T) {
 		{"group probe --warning", "flag --warning needs a value"},
 	} {
 		a, err := parseArguments(root, strings.Fields(c.words))
-		got := strings.Join(a.line(), " ")
+		got := canonical(a)
 		if err != nil {
 			got = err.Error()
 		}
@@ -159,3 +160,18 @@ func TestPanicBecomesOneLine(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Write([]byte) (int, error) { panic("disk\ngone") }
+
+// canonical is a command line in one order: global flags, the command, its flags,
+// operands.
+func canonical(a arguments) string {
+	var global, local string
+	for _, f := range a.flags {
+		word := " --" + f.name + "=" + f.value
+		if f.global {
+			global += word
+		} else {
+			local += word
+		}
+	}
+	return strings.Join(append([]string{"failwise" + global, a.command.title() + local, "--"}, a.operands...), " ")
+}

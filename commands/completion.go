@@ -58,9 +58,9 @@ func completionCommand() *command {
 		min:     1, max: 1,
 		values: func(*invocation) []string { return []string{"bash", "fish", "zsh"} },
 		run: func(_ context.Context, in *invocation) error {
-			script, ok := completionScripts[in.Args().First()]
+			script, ok := completionScripts[in.Operand(0)]
 			if !ok {
-				return usagef("no completion for shell %q", in.Args().First()).hint("failwise completion takes bash, zsh or fish")
+				return usagef("no completion for shell %q", in.Operand(0)).hint("failwise completion takes bash, zsh or fish")
 			}
 			_, err := fmt.Fprint(in.Out, script)
 			return err
@@ -77,7 +77,7 @@ func completeCommand() *command {
 		max:      -1,
 		hidden:   true,
 		run: func(_ context.Context, in *invocation) error {
-			for _, p := range in.propose(in.Args().Slice()) {
+			for _, p := range in.propose(in.Operands()) {
 				fmt.Fprintln(in.Out, p)
 			}
 			return nil

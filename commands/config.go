@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 )
 
@@ -150,7 +149,7 @@ func configCheckCommand() *command {
 		examples: []example{{"config check ./failwise.yaml", "before it is rolled out"}},
 		max:      1,
 		run: func(_ context.Context, in *invocation) error {
-			if file := in.Args().First(); file != "" {
+			if file := in.Operand(0); file != "" {
 				if err := in.Set("config", file); err != nil {
 					return err
 				}

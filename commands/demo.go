@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"failwise/check"
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
@@ -47,7 +46,7 @@ func demoCommand() *command {
 			&cli.StringFlag{Name: "fault", Value: "kill", Usage: "`FAULT` of the primary: kill, freeze, refuse or drop"},
 			&cli.BoolFlag{Name: "keep", Usage: "mend the fault afterwards and keep everything running until Ctrl-C"},
 			&cli.StringFlag{Name: "rules", Usage: "judge by the statemap `FILE` on top of the shipped rules"},
-			&cli.GenericFlag{Name: "tick", Value: &durationValue{}, Usage: "`DURATION` of a tick instead of 10s"},
+			&cli.ValueFlag{Name: "tick", Value: &durationValue{}, Usage: "`DURATION` of a tick instead of 10s"},
 		},
 		outputs: []string{"text"},
 		run:     runDemo,

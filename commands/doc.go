@@ -1,7 +1,8 @@
 // Package commands is the command line of failwise: one file per subcommand,
 // which turns flags into calls of the other packages and their answers into
-// text, JSON and an exit code. It is the only place that knows the flag parser,
-// colour, and exit codes.
+// text, JSON and an exit code. It is the only place that knows flags, colour, and
+// exit codes. The names and order of flags are its own business; what they are
+// given is kept by the package failwise/commands/cli.
 //
 // [Main] runs one command line in a [Process], a value that holds the streams and
 // the environment, so that a test can drive it without a process of its own.
@@ -31,13 +32,14 @@
 //
 // What the framework does for it:
 //   - Flags may stand before, between and after the operands; the run function
-//     sees flags by in.String and its kin, operands by in.Args().
+//     sees flags by in.String and its kin, operands by in.Operands().
 //   - The global flags are there for every command: a flag of your own may not
 //     use one of their names (globals.go); a test finds that.
 //   - Operands are counted against min and max (max -1: any number).
 //   - -h, -V, completion, man page and docs/cli.md come from the description.
 //     Every command needs an example; regenerate docs/cli.md with go generate.
-//   - A duration flag is a cli.GenericFlag with Value &durationValue{}, read by
+//   - A command is made when it is run or asked about, and only that one.
+//   - A duration flag is a cli.ValueFlag with Value &durationValue{}, read by
 //     in.duration(name): it takes Go's notation and bare seconds.
 //
 // What the run function owes:

@@ -13,9 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"failwise/check"
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/commands/doctor"
 	"failwise/failover/hooks"

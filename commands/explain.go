@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/rules"
 	"failwise/rules/explain"
 )
@@ -49,7 +48,7 @@ func (in *invocation) explain() error {
 	if err != nil {
 		return usagef("--role: %v", err)
 	}
-	operand := in.Args().First()
+	operand := in.Operand(0)
 	var o rules.Outcome
 	via := ""
 	if operand != "all" {

@@ -1,7 +1,7 @@
 package commands
 
 import (
-	"github.com/urfave/cli/v2"
+	"failwise/commands/cli"
 )
 
 // Names of the two global flags that are handled before any command runs.
@@ -33,7 +33,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "color", Aliases: []string{"colour"}, Value: "auto", Usage: "colour output `WHEN`: auto, always or never"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show evidence; repeat for more"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no remarks on standard error"},
-		&cli.GenericFlag{Name: "timeout", Aliases: []string{"t"}, Value: &durationValue{}, Usage: "give up after `DURATION` (check: default 10s)"},
+		&cli.ValueFlag{Name: "timeout", Aliases: []string{"t"}, Value: &durationValue{}, Usage: "give up after `DURATION` (check: default 10s)"},
 		&cli.BoolFlag{Name: helpFlag, Aliases: []string{"h"}, Usage: "show help"},
 		&cli.BoolFlag{Name: versionFlag, Aliases: []string{"V"}, Usage: "show the version"},
 	}

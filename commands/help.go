@@ -6,8 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/suggest"
 )
 
@@ -19,11 +18,11 @@ func helpCommand() *command {
 		examples: []example{{"help check connect", ""}},
 		max:      -1,
 		values: func(in *invocation) []string {
-			c, _ := in.root.find(in.Args().Slice())
+			c, _ := in.root.find(in.Operands())
 			return c.names()
 		},
 		run: func(_ context.Context, in *invocation) error {
-			c, unknown := in.root.find(in.Args().Slice())
+			c, unknown := in.root.find(in.Operands())
 			if unknown != "" {
 				f := usagef("%s has no command %q", c.line(), unknown)
 				if near := suggest.Nearest(unknown, c.names()); near != "" {
@@ -130,15 +129,13 @@ func writeFlags(w *tabwriter.Writer, title string, flags []cli.Flag) {
 // the default value. The placeholder is what its usage quotes with backquotes.
 func describeFlag(f cli.Flag) (label, text string) {
 	var placeholder string
-	if d, ok := f.(cli.DocGenerationFlag); ok {
-		text = d.GetUsage()
-		if before, rest, found := strings.Cut(text, "`"); found {
-			name, after, _ := strings.Cut(rest, "`")
-			placeholder, text = name, before+name+after
-		}
-		if v := defaultOf(f); v != "" {
-			text += " (default " + v + ")"
-		}
+	text = f.About()
+	if before, rest, found := strings.Cut(text, "`"); found {
+		name, after, _ := strings.Cut(rest, "`")
+		placeholder, text = name, before+name+after
+	}
+	if v := f.Default(); v != "" && !strings.Contains(text, "default") {
+		text += " (default " + v + ")"
 	}
 	names := f.Names()
 	for _, n := range names[1:] {
@@ -151,18 +148,4 @@ func describeFlag(f cli.Flag) (label, text string) {
 		label += " " + placeholder
 	}
 	return label, text
-}
-
-// defaultOf is a flag's default as the user would type it, "" for the zero value
-// and where the usage text already tells it.
-func defaultOf(f cli.Flag) string {
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok || !d.TakesValue() || strings.Contains(d.GetUsage(), "default") {
-		return ""
-	}
-	v := strings.Trim(d.GetDefaultText(), `"`)
-	if v == "0" || v == "0s" {
-		return ""
-	}
-	return v
 }

@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/mha"
 )
 
@@ -46,7 +45,7 @@ func importMHACommand() *command {
 }
 
 func runImportMHA(_ context.Context, in *invocation) error {
-	app, err := in.readMHA(in.Args().First())
+	app, err := in.readMHA(in.Operand(0))
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func runImportMHA(_ context.Context, in *invocation) error {
 	}
 	name := in.clusterName()
 	if name == "" {
-		name = clusterNameOf(in.Args().First())
+		name = clusterNameOf(in.Operand(0))
 	}
 	result, err := mha.Convert(name, app, global)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/mysql"
 	"failwise/rules/lint"
@@ -124,7 +123,7 @@ func (in *invocation) lintInputs(ctx context.Context) ([]lint.Input, error) {
 		}
 	}
 	var inputs []lint.Input
-	for _, file := range in.Args().Slice() {
+	for _, file := range in.Operands() {
 		users := in.usersOf(c, file)
 		if len(users) == 0 {
 			users = []*config.Cluster{nil}
@@ -137,7 +136,7 @@ func (in *invocation) lintInputs(ctx context.Context) ([]lint.Input, error) {
 			inputs = append(inputs, input)
 		}
 	}
-	if in.NArg() > 0 {
+	if len(in.Operands()) > 0 {
 		return inputs, nil
 	}
 	for _, cluster := range in.lintClusters(c) {

@@ -8,9 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"failwise/check/storage"
 )
@@ -76,18 +73,11 @@ func dispatch(ctx context.Context, args []string, p Process) error {
 	case a.command.run == nil:
 		return asCheck(a.command, needsSubcommand(a.command))
 	}
-	app := &cli.App{
-		Name: "failwise", Flags: globalFlags(),
-		HideHelp: true, HideHelpCommand: true, HideVersion: true,
-		DisableSliceFlagSeparator: true,
-		Compiled:                  time.Unix(0, 0), // not shown; without it the library asks for the program file's date
-		Writer:                    p.Out, ErrWriter: p.Err,
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return a.command.badFlag(err) },
+	in, err := a.invocation(p, root)
+	if err != nil {
+		return asCheck(a.command, err)
 	}
-	// The others would only cost time.
-	app.Commands = []*cli.Command{a.command.build(p, root)}
-	return asCheck(a.command, app.RunContext(ctx, a.line()))
+	return asCheck(a.command, a.command.run(ctx, in))
 }
 
 // asCheck makes a usage or configuration error of a check UNKNOWN.

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/promote"
@@ -104,7 +103,7 @@ func recoverCommand() *command {
 		min: 1, max: 1,
 		values: func(in *invocation) []string { return in.nodeNames() },
 		run: func(ctx context.Context, in *invocation) error {
-			r := watch.Request{Operation: "recover", Node: in.Args().First(), Reason: in.String("reason")}
+			r := watch.Request{Operation: "recover", Node: in.Operand(0), Reason: in.String("reason")}
 			return in.operate(ctx, r)
 		},
 	}

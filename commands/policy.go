@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
@@ -32,7 +31,7 @@ func policyCommand() *command {
 			{"policy automatic", "back to work"},
 		},
 		flags: []cli.Flag{
-			&cli.GenericFlag{Name: "for", Value: &durationValue{needsUnit: true}, Usage: "end after `DURATION` (30m, 2h); then the policy before it holds again"},
+			&cli.ValueFlag{Name: "for", Value: &durationValue{needsUnit: true}, Usage: "end after `DURATION` (30m, 2h); then the policy before it holds again"},
 			&cli.StringFlag{Name: "node", Usage: "set it for node `NAME` only"},
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal and everyone who looks"},
 		},
@@ -47,7 +46,7 @@ func runPolicy(ctx context.Context, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	if in.Args().Len() == 0 {
+	if len(in.Operands()) == 0 {
 		if in.IsSet("for") || in.IsSet("reason") || in.IsSet("node") {
 			return usagef("policy needs a mode to set: automatic, manual or maintenance")
 		}
@@ -57,9 +56,9 @@ func runPolicy(ctx context.Context, in *invocation) error {
 		}
 		return in.printPolicy(ctx, c, s)
 	}
-	mode, err := failover.ParsePolicy(strings.ToLower(in.Args().First()))
+	mode, err := failover.ParsePolicy(strings.ToLower(in.Operand(0)))
 	if err != nil {
-		return usagef("%q is no policy: use automatic, manual or maintenance", in.Args().First())
+		return usagef("%q is no policy: use automatic, manual or maintenance", in.Operand(0))
 	}
 	node := in.String("node")
 	if node != "" {

@@ -15,7 +15,7 @@ import (
 // -benchtime 20x -count 5.
 func BenchmarkWholeProcess(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "failwise")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w", "-o", binary, "failwise")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "failwise")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

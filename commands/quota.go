@@ -40,7 +40,7 @@ func runQuota(ctx context.Context, in *invocation) error {
 		return err
 	}
 	var s journal.State
-	switch in.Args().First() {
+	switch in.Operand(0) {
 	case "":
 		s, err = in.loadState(ctx, c)
 	case "reset":
@@ -49,7 +49,7 @@ func runQuota(ctx context.Context, in *invocation) error {
 			return nil
 		})
 	default:
-		return usagef("quota takes reset or nothing, not %q", in.Args().First())
+		return usagef("quota takes reset or nothing, not %q", in.Operand(0))
 	}
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"failwise/commands/cli"
 )
 
 // referenceCommand writes the documents that are drawn from the command tree: the
@@ -22,7 +22,7 @@ func referenceCommand() *command {
 		min:      1, max: 2,
 		hidden: true,
 		run: func(_ context.Context, in *invocation) error {
-			switch kind, dir := in.Args().First(), in.Args().Get(1); {
+			switch kind, dir := in.Operand(0), in.Operand(1); {
 			case kind == "markdown" && dir == "":
 				_, err := fmt.Fprint(in.Out, in.root.markdown())
 				return err

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/suggest"
 	"failwise/failover"
 	"failwise/failover/replay"
@@ -60,7 +59,7 @@ func (in *invocation) replay(ctx context.Context) error {
 	}
 	name, r := "standard input", in.In
 	size := int64(0)
-	if operand := in.Args().First(); operand != "-" {
+	if operand := in.Operand(0); operand != "-" {
 		f, err := os.Open(operand)
 		if err != nil {
 			return misconfigured(fmt.Errorf("open timeline: %w", err), "failwise history --export csv writes one from the journal")

@@ -9,8 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/failover"
 	"failwise/failover/replay"
 )
@@ -41,7 +40,7 @@ func (in *invocation) test(ctx context.Context) error {
 		return usagef("--run: %v", err)
 	}
 	var tests []*replay.Test
-	for _, name := range in.Args().Slice() {
+	for _, name := range in.Operands() {
 		f, err := replay.Load(name)
 		if err != nil {
 			return unreadable(err)

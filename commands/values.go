@@ -56,20 +56,10 @@ func parseDuration(s string) (time.Duration, error) {
 
 // duration is the value of a flag declared with a durationValue; 0 if not given.
 func (in *invocation) duration(name string) time.Duration {
-	if v, ok := in.Generic(name).(*durationValue); ok {
+	if v, ok := in.Get(name).(*durationValue); ok {
 		return v.d
 	}
 	return 0
-}
-
-// flagComplaint is the flag package's error about a value without its Go types.
-func flagComplaint(err error) string {
-	text := err.Error()
-	for _, noise := range []string{"strconv.ParseInt: ", "strconv.ParseUint: ", "strconv.ParseFloat: ", "strconv.ParseBool: "} {
-		text = strings.ReplaceAll(text, noise, "")
-	}
-	text = strings.ReplaceAll(text, "flag -", "flag --")
-	return oneLine(text)
 }
 
 // oneLine keeps an error from spreading over several lines or from sending

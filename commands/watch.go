@@ -9,8 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
