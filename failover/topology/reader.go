@@ -58,18 +58,25 @@ func (r *Reader) Close() error {
 
 // Read reads all nodes at once, in configured order. It returns when all have
 // answered or their limits are over.
-func (r *Reader) Read(ctx context.Context) []Reading { return r.read(ctx, false) }
+func (r *Reader) Read(ctx context.Context) []Reading { return r.ReadEach(ctx, false, nil) }
 
 // ReadDeep also asks MariaDB's servers which of their binary logs are purged.
 // That reads files, so it is for servers thought to be healthy; later calls of
 // Read repeat the answer.
-func (r *Reader) ReadDeep(ctx context.Context) []Reading { return r.read(ctx, true) }
+func (r *Reader) ReadDeep(ctx context.Context) []Reading { return r.ReadEach(ctx, true, nil) }
 
-func (r *Reader) read(ctx context.Context, deep bool) []Reading {
+// ReadEach is Read or ReadDeep, and gives each reading to each as soon as it is
+// there: from several goroutines, while a node that hangs is still waited for.
+func (r *Reader) ReadEach(ctx context.Context, deep bool, each func(Reading)) []Reading {
 	readings := make([]Reading, len(r.members))
 	var all sync.WaitGroup
 	for i := range r.members {
-		all.Go(func() { readings[i] = r.readOne(ctx, i, deep) })
+		all.Go(func() {
+			readings[i] = r.readOne(ctx, i, deep)
+			if each != nil {
+				each(readings[i])
+			}
+		})
 	}
 	all.Wait()
 	return readings

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"failwise/failover/mysql"
+	"failwise/failover/topology"
 )
 
 func TestSilenceOfAChannelCountsFromTheFirstReadingWithoutNews(t *testing.T) {
@@ -31,5 +32,27 @@ func TestSilenceOfAChannelCountsFromTheFirstReadingWithoutNews(t *testing.T) {
 		if got := k.quiet["db2"].since.Sub(begin); got != s.want {
 			t.Errorf("reading %d: silent since %s, want %s", i, got, s.want)
 		}
+	}
+}
+
+func TestAReplicaIsHeardBeforeTheSurveyEnds(t *testing.T) {
+	w := idle(t)
+	channel := mysql.Channel{Name: "c", IO: mysql.ThreadYes, Heartbeats: mysql.Known(uint64(3))}
+	reading := func(at time.Time) topology.Reading {
+		return topology.Reading{Name: "db2", Status: mysql.Status{ReadAt: at, Channels: mysql.Known([]mysql.Channel{{Name: "other"}, channel})}}
+	}
+	begin := time.Unix(1_000_000, 0)
+	w.hear(reading(begin))
+	if len(w.known.quiet) > 0 {
+		t.Errorf("a node that is not known was heard: %+v", w.known.quiet)
+	}
+	w.topo = topology.Topology{Primary: "db1", Nodes: []topology.Node{
+		{Reading: reading(begin), Links: []topology.Link{{Source: "db9"}, {Source: "db1"}}},
+	}}
+	for i := range 3 {
+		w.hear(reading(begin.Add(time.Duration(i) * time.Second)))
+	}
+	if q := w.known.quiet["db2"]; q.channel.Name != "c" || !q.since.Equal(begin) {
+		t.Errorf("heard %+v", q)
 	}
 }

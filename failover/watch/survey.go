@@ -63,7 +63,7 @@ func (w *Watcher) surveys(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := w.since()
-		readings := w.read(ctx, n%deepEvery == 0)
+		readings := w.reader.ReadEach(ctx, n%deepEvery == 0, func(r topology.Reading) { w.send(func() { w.hear(r) }) })
 		if ctx.Err() != nil || !w.send(func() { w.take(ctx, began, readings) }) {
 			return
 		}
@@ -71,11 +71,22 @@ func (w *Watcher) surveys(ctx context.Context) {
 	}
 }
 
-func (w *Watcher) read(ctx context.Context, deep bool) []topology.Reading {
-	if deep {
-		return w.reader.ReadDeep(ctx)
+// hear notes what a replica has heard as soon as it is read: the survey itself may
+// have to wait for a primary that hangs, just when the replicas' silence counts.
+func (w *Watcher) hear(r topology.Reading) {
+	before, ok := w.topo.Node(r.Name)
+	if !ok {
+		return
 	}
-	return w.reader.Read(ctx)
+	known, ok := before.Channel(w.topo.Primary)
+	if !ok {
+		return
+	}
+	for _, c := range r.Status.Channels.Or(nil) {
+		if c.Name == known.Name {
+			w.known.listen(r.Name, c, r.Status.ReadAt)
+		}
+	}
 }
 
 // take makes facts of a reading that began at a time. While an operation runs,
