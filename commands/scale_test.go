@@ -1,174 +1,11 @@
 package commands
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
-
-// manyWatched is one process that watches many clusters of fakes.
-type manyWatched struct {
-	t       testing.TB
-	fakes   *fakes
-	dir     string
-	metrics string
-	cmd     *exec.Cmd
-	out     *output
-	done    chan struct{}
-}
-
-// watchFakes starts the fakes and a watcher of all of them.
-func watchFakes(t testing.TB, clusters int) *manyWatched {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has all of 127.0.0.0/8 on its loopback interface, and /proc")
-	}
-	m := &manyWatched{t: t, fakes: startFakes(t, clusters), dir: t.TempDir(), metrics: freeAddress(t), out: &output{}, done: make(chan struct{})}
-	if err := os.WriteFile(m.config(), []byte(m.fakes.config(filepath.Join(m.dir, "state"), m.metrics)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m.cmd = exec.Command("failwise", "--config", m.config(), "watch", "--all")
-	m.cmd.Env = append(os.Environ(), "FAILWISE_PASSWORD=secret")
-	m.cmd.Stdout, m.cmd.Stderr = m.out, m.out
-	if err := m.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(m.done)
-		_ = m.cmd.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = m.cmd.Process.Kill()
-		<-m.done
-	})
-	return m
-}
-
-func (m *manyWatched) config() string { return filepath.Join(m.dir, "failwise.yaml") }
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// sample is what a process says of itself.
-type processSample struct {
-	at                                            time.Time
-	cpu, resident, heap, goroutines, threads, fds float64
-	page                                          string
-}
-
-// sample reads the metrics. The heap is the least of some scrapes: garbage comes and
-// goes, what is kept stays.
-func (m *manyWatched) sample() processSample {
-	m.t.Helper()
-	s := m.scrape()
-	for range 8 {
-		time.Sleep(500 * time.Millisecond)
-		next := m.scrape()
-		next.heap, next.goroutines = min(next.heap, s.heap), min(next.goroutines, s.goroutines)
-		s = next
-	}
-	return s
-}
-
-func (m *manyWatched) scrape() processSample {
-	m.t.Helper()
-	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.metrics+"/metrics", nil)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		m.t.Fatalf("%v\n%s", err, m.out)
-	}
-	defer answer.Body.Close()
-	page, err := io.ReadAll(answer.Body)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	s := processSample{at: time.Now(), page: string(page)}
-	value := func(name string) float64 {
-		f := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(s.page)
-		if f == nil {
-			m.t.Fatalf("no metric %s in\n%.2000s", name, s.page)
-		}
-		v, err := strconv.ParseFloat(f[1], 64)
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		return v
-	}
-	s.cpu, s.resident, s.heap = value("process_cpu_seconds_total"), value("process_resident_memory_bytes"), value("go_memstats_heap_alloc_bytes")
-	s.goroutines, s.threads, s.fds = value("go_goroutines"), value("go_threads"), value("process_open_fds")
-	return s
-}
-
-// healthy waits until the metrics have all nodes online and every cluster with a
-// candidate.
-func (m *manyWatched) healthy() {
-	m.t.Helper()
-	deadline := time.Now().Add(5 * time.Minute)
-	for {
-		var s processSample
-		if m.listens() {
-			s = m.scrape()
-			online := strings.Count(s.page, `state="online"} 1`)
-			candidates := strings.Count(s.page, "\nfailwise_candidate{")
-			if online == 3*m.fakes.clusters && candidates == m.fakes.clusters {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			m.t.Fatalf("%d clusters are never all well:\n%s\n%s", m.fakes.clusters, s.page, m.out)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-}
-
-func (m *manyWatched) listens() bool {
-	c, err := net.Dial("tcp", m.metrics)
-	if err != nil {
-		return false
-	}
-	_ = c.Close()
-	return true
-}
-
-// stop ends the watcher and checks that it ends well.
-func (m *manyWatched) stop() {
-	m.t.Helper()
-	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		m.t.Fatal(err)
-	}
-	select {
-	case <-m.done:
-	case <-time.After(time.Minute):
-		m.t.Fatalf("does not end:\n%s", m.out)
-	}
-	if code := m.cmd.ProcessState.ExitCode(); code != 0 {
-		m.t.Errorf("exit code %d\n%s", code, m.out)
-	}
-}
 
 // TestScale fails a tenth of many fake nodes at random and looks whether any node
 // waits for its probe, and whether the watcher grows. FAILWISE_MATRIX=full makes it the
@@ -182,7 +19,8 @@ func TestScale(t *testing.T) {
 	case testing.Short():
 		t.Skip("takes 45 s")
 	}
-	m := watchFakes(t, clusters)
+	m := prepareFakes(t, clusters)
+	m.start()
 	m.healthy()
 	m.fakes.say("restart")
 	time.Sleep(5 * time.Second)
@@ -224,7 +62,8 @@ func TestScale(t *testing.T) {
 func BenchmarkWatch(b *testing.B) {
 	for _, clusters := range []int{1, 30, 300} {
 		b.Run(fmt.Sprintf("clusters=%d", clusters), func(b *testing.B) {
-			m := watchFakes(b, clusters)
+			m := prepareFakes(b, clusters)
+			m.start()
 			m.healthy()
 			time.Sleep(5 * time.Second)
 			before := m.fakes.say("restart")

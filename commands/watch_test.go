@@ -75,7 +75,7 @@ func (o *output) String() string {
 
 // running is a command that was started.
 type running struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	out  *output
 	done chan struct{}

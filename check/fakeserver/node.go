@@ -90,7 +90,7 @@ func (n *Node) listen() error {
 		return err
 	}
 	n.mu.Lock()
-	n.listener = l
+	n.listener, n.id.address = l, l.Addr().String() // a port 0 was the system's to choose
 	n.mu.Unlock()
 	n.serving.Go(func() { _ = n.server.Serve(l) }) // ends with the listener
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"failwise/check"
 	"failwise/failover"
 	"failwise/rules"
 )
@@ -50,6 +51,29 @@ func TestMetricsOfASnapshotAreWellFormed(t *testing.T) {
 		if !strings.Contains(out.String(), want+"\n") {
 			t.Errorf("missing %s in\n%s", want, out.String())
 		}
+	}
+}
+
+func TestMetricsOfSeveralClustersStandTogether(t *testing.T) {
+	shop := NewMetrics("shop")
+	till := shop.For("till")
+	shop.probe("db1", check.Result{Type: check.Connect, Outcome: rules.OK})
+	till.probe("db1", check.Result{Type: check.Connect, Outcome: rules.OK})
+	till.operation("switch", false, time.Second, time.Millisecond)
+	shop.probe("db1", check.Result{Type: check.Connect, Outcome: rules.OK})
+	var out strings.Builder
+	shop.Write(t.Context(), &out)
+	want := `# HELP failwise_probes_total Probes that ended.
+# TYPE failwise_probes_total counter
+failwise_probes_total{cluster="shop",node="db1",type="connect",outcome="ok"} 2
+failwise_probes_total{cluster="till",node="db1",type="connect",outcome="ok"} 1
+# HELP`
+	if !strings.HasPrefix(out.String(), want) {
+		t.Errorf("page:\n%s\nwant it to begin with\n%s", out.String(), want)
+	}
+	var none *Metrics
+	if none.For("till") != nil {
+		t.Error("without metrics another cluster has some")
 	}
 }
 
