@@ -10,7 +10,7 @@ COMMIT  ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo none)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOTEST  ?= go test -race -shuffle=on -timeout 20m
 
-.PHONY: help setup-demo build test lint demo bench matrix docs setup fuzz release-check clean
+.PHONY: help setup-demo build test lint demo bench matrix scale docs setup fuzz release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: setup ## benchmarks (figures for docs/performance.md)
 
 matrix: setup ## every fault on both flavours; writes docs/fault-matrix.md
 	FAILWISE_MATRIX=full go test -count=1 -timeout 60m -run '^TestMatrix$$' ./failover/watch/... -args -write-docs
+
+scale: ## 300 clusters of fake servers in one watch, a tenth of them failing, for five minutes
+	FAILWISE_MATRIX=full go test -count=1 -timeout 25m -v -run '^TestScale$$' ./commands
 
 docs: build ## regenerate the generated pages of docs/
 	go test ./rules/... ./commands/... -run 'Docs' -update
