@@ -23,7 +23,10 @@ import (
 type fakesReport struct {
 	Probes int `json:"probes"`
 	// Gap is the longest time between two probes of a node that could see them.
-	Gap     time.Duration  `json:"gap"`
+	Gap time.Duration `json:"gap"`
+	// Starved is the longest time that this process was late itself: so long the
+	// machine let nobody run in time.
+	Starved time.Duration  `json:"starved"`
 	GapOf   string         `json:"gap_of"`
 	Faults  map[string]int `json:"faults"`
 	Unknown map[string]int `json:"unknown"`
@@ -76,6 +79,14 @@ func serveFakes(args []string, in io.Reader, out io.Writer) error {
 	fmt.Fprintln(out, "ready")
 	chaos := newChaos(nodes)
 	defer chaos.stop()
+	beat := &metronome{last: time.Now()}
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	go func() {
+		for range ticker.C {
+			beat.tick(time.Now())
+		}
+	}()
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		switch lines.Text() {
@@ -84,15 +95,46 @@ func serveFakes(args []string, in io.Reader, out io.Writer) error {
 		case "calm":
 			chaos.stop()
 		case "restart":
+			beat.restart()
 			for _, n := range nodes {
 				n.Restart(time.Now())
 			}
 		}
-		if err := json.NewEncoder(out).Encode(chaos.report()); err != nil {
+		r := chaos.report()
+		r.Starved = beat.worst()
+		if err := json.NewEncoder(out).Encode(r); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
+}
+
+// beatEvery is the beat of a [metronome].
+const beatEvery = 50 * time.Millisecond
+
+// metronome tells how late a process comes to its turn.
+type metronome struct {
+	mu   sync.Mutex
+	last time.Time
+	late time.Duration
+}
+
+func (m *metronome) tick(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late, m.last = max(m.late, now.Sub(m.last)-beatEvery), now
+}
+
+func (m *metronome) restart() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = 0
+}
+
+func (m *metronome) worst() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late
 }
 
 // chaos keeps a tenth of the nodes failing, each in a random way for 3 to 20 s.

@@ -37,11 +37,13 @@ func TestScale(t *testing.T) {
 
 	const interval, budget = time.Second, 5 * time.Second
 	seconds := during.at.Sub(before.at).Seconds()
-	t.Logf("%d clusters: longest time between probes %s when calm, %s in all (%s); faults %v", clusters, calm.Gap, stormy.Gap, stormy.GapOf, stormy.Faults)
+	t.Logf("%d clusters, %d probes: longest time between probes %s when calm, %s in all (%s); the machine was late by %s; faults %v",
+		clusters, stormy.Probes, calm.Gap, stormy.Gap, stormy.GapOf, stormy.Starved, stormy.Faults)
 	t.Logf("%.1f %% of a core while a tenth fails; %.0f MB resident, %.0f threads, %.0f files", 100*(during.cpu-before.cpu)/seconds, during.resident/1e6, during.threads, during.fds)
 	t.Logf("heap %.1f MB before, %.1f MB after; goroutines %.0f before, %.0f after", before.heap/1e6, after.heap/1e6, before.goroutines, after.goroutines)
-	if late := stormy.Gap - interval; late > budget+time.Second {
-		t.Errorf("a probe of %s was %s late", stormy.GapOf, late)
+	// Two processes are late where the machine is.
+	if late := stormy.Gap - interval; late > budget+time.Second+2*stormy.Starved {
+		t.Errorf("a probe of %s was %s late, the machine %s", stormy.GapOf, late, stormy.Starved)
 	}
 	if want := int(seconds) * clusters * 3 / 2; stormy.Probes < want {
 		t.Errorf("only %d probes, want more than %d", stormy.Probes, want)
@@ -81,6 +83,7 @@ func BenchmarkWatch(b *testing.B) {
 			b.ReportMetric(last.threads, "threads")
 			b.ReportMetric(last.fds, "files")
 			b.ReportMetric(report.Gap.Seconds(), "longest-gap-s")
+			b.ReportMetric(report.Starved.Seconds(), "machine-late-s")
 		})
 	}
 }
