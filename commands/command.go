@@ -33,6 +33,9 @@ type command struct {
 	min, max int
 	// hidden keeps the command out of help and completion.
 	hidden bool
+	// brief: the command ends at once and leaves nothing half done, so a signal may
+	// end it the system's way. To watch for signals costs a thread.
+	brief bool
 	// check makes usage errors end in UNKNOWN. Subcommands inherit it.
 	check bool
 	// values proposes operands to the shell's completion. Nil proposes files.

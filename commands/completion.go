@@ -46,6 +46,7 @@ complete -c failwise -f -a '(__failwise_complete)' -n 'test -n "$(__failwise_com
 func completionCommand() *command {
 	return &command{
 		name:     "completion",
+		brief:    true,
 		operands: "bash|zsh|fish",
 		summary:  "print the completion script of a shell",
 		about:    "Load the script from the shell's start-up file, or put it where the shell looks for completions.",
@@ -71,6 +72,7 @@ func completionCommand() *command {
 func completeCommand() *command {
 	return &command{
 		name:     completeName,
+		brief:    true,
 		operands: "WORD…",
 		summary:  "propose words to the shell's completion",
 		outputs:  []string{"text"},

@@ -18,6 +18,7 @@ type explainAllReport struct {
 func explainCommand() *command {
 	return &command{
 		name:     "explain",
+		brief:    true,
 		operands: "[OUTCOME | all]",
 		summary:  "say what an outcome leads to under your rules, when, why, and what would change it",
 		about: "The rules are those of the configured cluster, or what --rules and --profile give, or the shipped ones.\n" +

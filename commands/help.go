@@ -13,6 +13,7 @@ import (
 func helpCommand() *command {
 	return &command{
 		name:     "help",
+		brief:    true,
 		operands: "[COMMAND…]",
 		summary:  "show help on a command",
 		examples: []example{{"help check connect", ""}},

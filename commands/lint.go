@@ -25,6 +25,7 @@ type lintReport struct {
 func lintCommand() *command {
 	return &command{
 		name:     "lint",
+		brief:    true,
 		operands: "[FILE…]",
 		summary:  "find settings of a statemap that cannot do what they were meant to do",
 		about: "Without FILE the statemaps of the configured clusters are checked, together with their times and probe types;\n" +

@@ -25,9 +25,7 @@ func Main(args []string, p Process) (code int) {
 			code = int(ExitInternal)
 		}
 	}()
-	ctx, stop := interruptible(p)
-	defer stop()
-	exit, lines := verdict(dispatch(ctx, args[1:], p))
+	exit, lines := verdict(dispatch(args[1:], p))
 	for _, line := range lines {
 		fmt.Fprintln(p.Err, line)
 	}
@@ -58,7 +56,7 @@ func interruptible(p Process) (context.Context, func()) {
 }
 
 // dispatch finds the command and runs it.
-func dispatch(ctx context.Context, args []string, p Process) error {
+func dispatch(args []string, p Process) error {
 	root := tree()
 	a, err := parseArguments(root, args)
 	if err != nil {
@@ -76,6 +74,12 @@ func dispatch(ctx context.Context, args []string, p Process) error {
 	in, err := a.invocation(p, root)
 	if err != nil {
 		return asCheck(a.command, err)
+	}
+	ctx := context.Background()
+	if !a.command.brief {
+		var stop func()
+		ctx, stop = interruptible(p)
+		defer stop()
 	}
 	return asCheck(a.command, a.command.run(ctx, in))
 }

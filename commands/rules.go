@@ -84,6 +84,7 @@ func timingChanges(from, to rules.Timings) []timingChange {
 func rulesCommand() *command {
 	return &command{
 		name:    "rules",
+		brief:   true,
 		summary: "print the rules in force and where each comes from",
 		about: "The rules are those of the configured cluster, or what --rules and --profile give, or the shipped ones.\n" +
 			"--output properties writes them as a statemap file, the shipped ones in comments: a good start for a file of\n" +

@@ -18,6 +18,7 @@ type versionReport struct {
 func versionCommand() *command {
 	return &command{
 		name:     "version",
+		brief:    true,
 		summary:  "show which build of failwise this is",
 		examples: []example{{"version --output json", "for an inventory"}},
 		run: func(_ context.Context, in *invocation) error {

@@ -1,5 +1,7 @@
 package failover
 
+import "fmt"
+
 // Reason is why an expired alarm is not acted on.
 type Reason uint8
 
@@ -82,19 +84,22 @@ var reasons = [reasonEnd]reasonInfo{
 		"the end of the retry time; after the last attempt an online probe, failwise policy automatic or failwise failover"},
 }
 
-var reasonNames = func() []string {
+func reasonNames() []string {
 	names := make([]string, reasonEnd)
 	for r, info := range reasons {
 		names[r] = info.name
 	}
 	return names
-}()
+}
 
 func (r Reason) String() string {
 	if r == NoHold {
 		return ""
 	}
-	return nameOf("reason", reasonNames, r)
+	if r < reasonEnd {
+		return reasons[r].name
+	}
+	return fmt.Sprintf("reason(%d)", uint8(r))
 }
 
 // Means is what the reason says, as part of a sentence.
@@ -123,7 +128,7 @@ func Reasons() []Reason {
 }
 
 // ParseReason is the inverse of [Reason.String].
-func ParseReason(s string) (Reason, error) { return parseName[Reason]("hold reason", reasonNames, s) }
+func ParseReason(s string) (Reason, error) { return parseName[Reason]("hold reason", reasonNames(), s) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

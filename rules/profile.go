@@ -72,27 +72,27 @@ type profileData struct {
 	timings Timings
 }
 
+// profiles are the files that have been read: each once, and only when it is asked
+// for.
+var profiles [profileEnd]struct {
+	once sync.Once
+	data profileData
+}
+
 func (p Profile) read() profileData {
 	if p >= profileEnd {
 		panic(fmt.Sprintf("%s does not exist", p))
 	}
-	return readProfile[p]()
+	r := &profiles[p]
+	r.once.Do(func() {
+		d, err := p.parse(p.File())
+		if err != nil { // that the files are good is tested
+			panic(fmt.Sprintf("built-in profile %s is broken: %v", p, err))
+		}
+		r.data = d
+	})
+	return r.data
 }
-
-// readProfile reads each embedded file once and only when it is asked for; that
-// they are good is tested.
-var readProfile = func() (readers [profileEnd]func() profileData) {
-	for p := range readers {
-		readers[p] = sync.OnceValue(func() profileData {
-			d, err := Profile(p).parse(Profile(p).File())
-			if err != nil {
-				panic(fmt.Sprintf("built-in profile %s is broken: %v", Profile(p), err))
-			}
-			return d
-		})
-	}
-	return readers
-}()
 
 // timingPrefix begins the keys that only a profile's file has.
 const timingPrefix = "timing."

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // State is what an outcome says about a node.
@@ -140,10 +141,10 @@ func (r Rule) Severity() Action {
 // Errors of [Rule.Validate], to be matched with errors.Is.
 var (
 	ErrState     = errors.New("state must be online, stopped, timeout, suspect or unknown")
-	ErrThreshold = fmt.Errorf("threshold must be -1 (never), 0 (at once) or up to %d ticks", MaxThreshold)
+	ErrThreshold = errors.New("threshold must be -1 (never), 0 (at once) or up to " + strconv.Itoa(MaxThreshold) + " ticks")
 	ErrAction    = errors.New("action must be none, alert or fail")
 	ErrWindow    = errors.New("window needs window >= threshold >= 1")
-	ErrHeal      = fmt.Errorf("heal must be 1 to %d online probes", MaxHeal)
+	ErrHeal      = errors.New("heal must be 1 to " + strconv.Itoa(MaxHeal) + " online probes")
 )
 
 // Validate returns the first thing that is wrong with the rule: one of

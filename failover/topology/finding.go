@@ -25,9 +25,11 @@ type Finding struct {
 type findingRule struct {
 	name  string
 	holds bool
-	// finds gives node and text of each finding, fix the way out.
+	// finds gives node and text of each finding; each, the text of what is wrong
+	// with one node, is asked about every node. A rule has one of them.
 	finds func(judgement) []about
-	fix   advice
+	each  func(judgement, Node) string
+	fix   advice // the way out
 }
 
 // advice is what would mend something on the named node, which is empty for the
@@ -41,8 +43,12 @@ func (a advice) on(node string) string { return strings.ReplaceAll(string(a), "{
 type about struct{ node, text, mend string }
 
 func (r findingRule) find(j judgement) []Finding {
+	found := r.finds
+	if found == nil {
+		found = eachNode(r.each)
+	}
 	var list []Finding
-	for _, a := range r.finds(j) {
+	for _, a := range found(j) {
 		list = append(list, Finding{Rule: r.name, Node: a.node, Text: a.text, Fix: r.fix.on(cmp.Or(a.node, a.mend)), Holds: r.holds})
 	}
 	return list
@@ -81,25 +87,25 @@ var findingRules = []findingRule{
 		fix: "configure MySQL and MariaDB as two clusters"},
 	{name: "unreadable", finds: unreadableNodes,
 		fix: "see `failwise check connect {node}`"},
-	{name: "unknown_channels", finds: eachNode(unknownChannels),
+	{name: "unknown_channels", each: unknownChannels,
 		fix: "grant the acting user what `failwise doctor` prints, or look at the server's disk"},
-	{name: "writable_replica", holds: true, finds: eachNode(writableReplica),
+	{name: "writable_replica", holds: true, each: writableReplica,
 		fix: "SET GLOBAL read_only=ON there, and start it read-only (read_only in its option file)"},
-	{name: "read_only_primary", finds: eachNode(readOnlyPrimary),
+	{name: "read_only_primary", each: readOnlyPrimary,
 		fix: "find out who set it, then SET GLOBAL read_only=OFF"},
-	{name: "stranger", finds: eachNode(stranger),
+	{name: "stranger", each: stranger,
 		fix: "add that source to the configured nodes, or correct the replica's source"},
-	{name: "chain", finds: eachNode(chain),
+	{name: "chain", each: chain,
 		fix: "attach it to the primary, or leave it: it cannot be promoted and is not repointed"},
-	{name: "detached", finds: eachNode(detached),
+	{name: "detached", each: detached,
 		fix: "attach it with `failwise recover {node}`"},
-	{name: "several_sources", finds: eachNode(severalSources),
+	{name: "several_sources", each: severalSources,
 		fix: "keep one channel on nodes that may be promoted"},
-	{name: "io_stopped", finds: eachNode(ioStopped),
+	{name: "io_stopped", each: ioStopped,
 		fix: "see the server's Last_IO_Error, then START REPLICA IO_THREAD"},
-	{name: "sql_stopped", finds: eachNode(sqlStopped),
+	{name: "sql_stopped", each: sqlStopped,
 		fix: "see the server's Last_SQL_Error, mend it, then START REPLICA SQL_THREAD before anything stops the IO thread"},
-	{name: "no_gtid", finds: eachNode(noGTID),
+	{name: "no_gtid", each: noGTID,
 		fix: "use GTIDs: gtid_mode=ON with SOURCE_AUTO_POSITION=1, on MariaDB MASTER_USE_GTID=slave_pos"},
 }
 
