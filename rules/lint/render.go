@@ -78,8 +78,8 @@ func excerpt(f Finding) (source string, pad, width int) {
 	if to < len(line) {
 		cut[len(cut)-1] = '…'
 	}
-	width = max(1, min(width, to-start))
-	return strings.TrimRight(string(cut), " "), columns(cut[:start-from]), columns(cut[start-from:][:width])
+	marked := cut[start-from:] // nothing of the line if the place is its end
+	return strings.TrimRight(string(cut), " "), columns(cut[:start-from]), max(1, columns(marked[:min(width, len(marked))]))
 }
 
 // columns is how many columns of a terminal the text takes: East Asian letters
