@@ -53,7 +53,7 @@ var plights = []plight{
 	{"not watched", func(r report) (row, bool) {
 		return row{text: r.trouble, state: rules.Stopped}, r.trouble != "" && !r.starting
 	}},
-	{"with an alarm on the primary", func(r report) (row, bool) {
+	{"primary alarmed", func(r report) (row, bool) {
 		return r.node(func(n failover.NodeSnapshot) (string, time.Duration, bool) {
 			return alarmText(n), expiry(n), n.Role == failover.Primary && len(n.Alarms) > 0 && !n.Maintenance
 		})
@@ -61,12 +61,12 @@ var plights = []plight{
 	{"without primary", func(r report) (row, bool) {
 		return row{text: "no certain primary: failwise topology says why", state: rules.Stopped}, r.trouble == "" && primaryOf(r.snapshot) == ""
 	}},
-	{"with an alarm", func(r report) (row, bool) {
+	{"alarmed", func(r report) (row, bool) {
 		return r.node(func(n failover.NodeSnapshot) (string, time.Duration, bool) {
 			return alarmText(n), expiry(n), len(n.Alarms) > 0 && !n.Maintenance && n.Shunned == ""
 		})
 	}},
-	{"with a node out", func(r report) (row, bool) {
+	{"node out", func(r report) (row, bool) {
 		return r.node(func(n failover.NodeSnapshot) (string, time.Duration, bool) { return n.Shunned, 0, n.Shunned != "" })
 	}},
 	{"not repointed", func(r report) (row, bool) {
