@@ -3,6 +3,7 @@ package watch
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,22 @@ func (e *exposition) of(m metric, labels []string) *series {
 		f.series = append(f.series, s)
 	}
 	return s
+}
+
+// copy is the page as it is now, to be written only.
+func (e *exposition) copy() exposition {
+	var c exposition
+	for _, f := range e.families {
+		family := &family{metric: f.metric, series: make([]*series, len(f.series))}
+		all := make([]series, len(f.series))
+		for i, s := range f.series {
+			all[i] = *s
+			all[i].counts = slices.Clone(s.counts)
+			family.series[i] = &all[i]
+		}
+		c.families = append(c.families, family)
+	}
+	return c
 }
 
 // pairs is the inside of the braces: the cluster, then the metric's own labels.

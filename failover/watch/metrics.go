@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -108,11 +107,11 @@ func (m *Metrics) write(out io.Writer) {
 	if m == nil {
 		return
 	}
-	var page bytes.Buffer // a slow scraper must not hold up a probe
+	// Neither a slow scraper nor a long page may hold up a probe.
 	m.mu.Lock()
-	m.exposition.write(&page)
+	page := m.copy()
 	m.mu.Unlock()
-	_, _ = page.WriteTo(out) // a scraper that went away
+	page.write(out)
 }
 
 // scrapeLimit bounds the loop's answer to a scrape.
