@@ -292,3 +292,14 @@ func TestOriginsTellWhatWasReplaced(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestReadingAllocatesByTheSetting keeps the reader from allocating by the
+// character: every check reads the shipped rules once.
+func TestReadingAllocatesByTheSetting(t *testing.T) {
+	src := DefaultsFile()
+	doc := Read(DefaultsName, src)
+	allocs := testing.AllocsPerRun(10, func() { Read(DefaultsName, src) })
+	if limit := float64(8 * len(doc.Settings)); allocs > limit {
+		t.Errorf("%.0f allocations for %d settings, want at most %.0f", allocs, len(doc.Settings), limit)
+	}
+}
