@@ -197,6 +197,14 @@ func (in *invocation) localFindings(c *config.Cluster) []doctor.Finding {
 			Fix: []string{"set state_dir, or create the directory for the user that runs failwise watch"},
 		})
 	}
+	if limit, err := fileLimit(); err == nil {
+		if text := filesWanted(limit, sizes(all.Clusters)...); text != "" {
+			list = append(list, doctor.Finding{
+				Rule: "open_files", Severity: doctor.Warning, Text: text,
+				Fix: []string{"ulimit -Hn, or LimitNOFILE= in the systemd unit of failwise watch; here it is the limit of this shell"},
+			})
+		}
+	}
 	for _, event := range hooks.Events() {
 		for _, h := range c.Hooks.Hooks[event] {
 			if _, err := exec.LookPath(h.Argv[0]); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"failwise/commands/config"
 	"failwise/failover/watch"
 )
 
@@ -19,6 +20,15 @@ func fileLimit() (uint64, error) {
 		return 0, fmt.Errorf("read the limit of open files: %w", err)
 	}
 	return uint64(limit.Cur), nil //nolint:unconvert // it is signed on some systems
+}
+
+// sizes are clusters as far as their number of sessions goes.
+func sizes(clusters []*config.Cluster) []watch.Config {
+	list := make([]watch.Config, len(clusters))
+	for i, c := range clusters {
+		list[i] = watch.Config{Nodes: make([]watch.Node, len(c.Nodes)), Probe: watch.Probing{Types: c.Probe.Types}}
+	}
+	return list
 }
 
 // filesWanted says what is wrong with a limit of open files for watchers of these

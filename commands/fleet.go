@@ -87,21 +87,16 @@ func (in *invocation) watchAll(ctx context.Context, all *config.Config, format, 
 
 // run watches all clusters until ctx ends, and every watcher with it.
 func (f *fleet) run(ctx context.Context) {
-	f.in.warnOfFiles(f.sizes()...)
+	var clusters []*config.Cluster
+	for _, p := range f.posts {
+		clusters = append(clusters, p.cluster)
+	}
+	f.in.warnOfFiles(sizes(clusters)...)
 	var all sync.WaitGroup
 	for _, p := range f.posts {
 		all.Go(func() { f.keep(ctx, p) })
 	}
 	all.Wait()
-}
-
-// sizes are the clusters as far as their number of sessions goes.
-func (f *fleet) sizes() []watch.Config {
-	list := make([]watch.Config, len(f.posts))
-	for i, p := range f.posts {
-		list[i] = watch.Config{Nodes: make([]watch.Node, len(p.cluster.Nodes)), Probe: watch.Probing{Types: p.cluster.Probe.Types}}
-	}
-	return list
 }
 
 // keep watches one cluster until ctx ends. The first probes of all clusters are
