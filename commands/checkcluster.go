@@ -80,8 +80,14 @@ func checkClusterCommand() *command {
 
 func (in *invocation) checkCluster(ctx context.Context, at *stage) (checkReport, error) {
 	at.set("the configuration")
+	if err := in.settingsNear(at); err != nil {
+		return checkReport{}, err
+	}
 	cluster, err := in.cluster()
 	if err != nil {
+		return checkReport{}, err
+	}
+	if err := in.filesNear(at, cluster, true); err != nil {
 		return checkReport{}, err
 	}
 	m, err := in.statemap(cluster)

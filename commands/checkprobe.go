@@ -70,8 +70,14 @@ func checkProbeCommand(name string) *command {
 
 func (in *invocation) probe(ctx context.Context, at *stage, typ check.Type, exits exitRules, limits thresholds) (checkReport, error) {
 	at.set("the configuration")
+	if err := in.settingsNear(at); err != nil {
+		return checkReport{}, err
+	}
 	cluster, node, err := in.target(in.Operand(0))
 	if err != nil {
+		return checkReport{}, err
+	}
+	if err := in.filesNear(at, cluster, false); err != nil {
 		return checkReport{}, err
 	}
 	statemap, err := in.statemap(cluster)
@@ -84,6 +90,9 @@ func (in *invocation) probe(ctx context.Context, at *stage, typ check.Type, exit
 		return checkReport{}, err
 	}
 	at.set("the TLS files")
+	if err := in.near(at, tlsFiles(login.TLS)...); err != nil { // an option file may have named them
+		return checkReport{}, err
+	}
 	options := check.Options{Limits: cluster.Probe.Limits, Query: cluster.Probe.Query, Watcher: in.loaded.Watcher.ID}
 	if in.IsSet("timeout") {
 		options.Limits.Total = in.duration("timeout")

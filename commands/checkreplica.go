@@ -62,11 +62,17 @@ func checkReplicaCommand() *command {
 // tell what it lacks.
 func (in *invocation) checkReplica(ctx context.Context, at *stage, limits replicaLimits) (checkReport, error) {
 	at.set("the configuration")
+	if err := in.settingsNear(at); err != nil {
+		return checkReport{}, err
+	}
 	cluster, node, err := in.target(in.Operand(0))
 	if err != nil {
 		return checkReport{}, err
 	}
 	at.set("the password")
+	if err := in.filesNear(at, cluster, false); err != nil {
+		return checkReport{}, err
+	}
 	login, err := in.login(ctx, cluster.Monitor)
 	if err != nil {
 		return checkReport{}, err

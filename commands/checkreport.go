@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"failwise/check"
+	"failwise/check/storage"
 )
 
 // defaultTimeout bounds a check that was given no --timeout.
@@ -52,12 +53,25 @@ type perfdataJSON struct {
 
 // stage says what a running check is about to do, so that one which hangs can
 // name it.
-type stage struct{ text atomic.Value }
+type stage struct {
+	text  atomic.Value // string
+	files atomic.Value // []string
+}
 
 func (s *stage) set(text string) { s.text.Store(text) }
 
+// reads says which files are read next.
+func (s *stage) reads(files []string) { s.files.Store(files) }
+
+// String is what was begun, and the file that has not come.
 func (s *stage) String() string {
-	text, _ := s.text.Load().(string) // nothing was begun
+	text, _ := s.text.Load().(string)     // nothing was begun
+	files, _ := s.files.Load().([]string) // or read
+	for _, f := range files {
+		if f != "" && !storage.Cached(f) {
+			return text + ", reading " + f
+		}
+	}
 	return text
 }
 
@@ -81,7 +95,9 @@ func (in *invocation) runCheck(ctx context.Context, body func(context.Context, *
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	began, asked := time.Now(), ctx
+	limit, end := in.beginAside(timeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type answer struct {
 		report checkReport
@@ -97,9 +113,11 @@ func (in *invocation) runCheck(ctx context.Context, body func(context.Context, *
 			a.fault = recover()
 			answers <- a
 		}()
-		a.report, a.err = body(ctx, at)
+		if a.err = in.awaitTurn(ctx, at); a.err == nil {
+			a.report, a.err = body(ctx, at)
+		}
 	}()
-	late := time.NewTimer(timeout + grace)
+	late := time.NewTimer(limit + grace)
 	defer late.Stop()
 	var a answer
 	select {
@@ -114,10 +132,15 @@ func (in *invocation) runCheck(ctx context.Context, body func(context.Context, *
 	if a.fault != nil {
 		panic(a.fault)
 	}
-	if a.err != nil {
-		return in.printCheckError(ctx, a.err, at, timeout)
+	if e, ok := errors.AsType[*asideError](a.err); ok {
+		return in.runAside(asked, e.path, timeout, limit-time.Since(began), late.C)
 	}
-	err = in.printCheck(a.report, nil)
+	if a.err != nil {
+		err = in.printCheckError(ctx, a.err, at, timeout)
+	} else {
+		err = in.printCheck(a.report, nil)
+	}
+	end(err)
 	if a.report.end != nil {
 		ended := make(chan struct{})
 		go func() {

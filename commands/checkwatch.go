@@ -37,8 +37,14 @@ type watchCheckReport struct {
 
 func (in *invocation) checkWatch(ctx context.Context, at *stage) (checkReport, error) {
 	at.set("the configuration")
+	if err := in.settingsNear(at); err != nil {
+		return checkReport{}, err
+	}
 	c, err := in.cluster()
 	if err != nil {
+		return checkReport{}, err
+	}
+	if err := in.filesNear(at, c, true); err != nil {
 		return checkReport{}, err
 	}
 	dir, err := in.clusterDir(c)
@@ -48,20 +54,24 @@ func (in *invocation) checkWatch(ctx context.Context, at *stage) (checkReport, e
 	details := watchCheckReport{Cluster: c.Name}
 	at.set("the state directory")
 	last := ""
-	if s, err := in.loadState(ctx, c); err == nil {
+	s, err := in.loadState(ctx, c)
+	switch {
+	case errors.Is(err, journal.ErrStalled):
+		return checkReport{}, err // the watcher's socket lies there too
+	case err == nil:
 		last = lastFailoverText(s)
 		details.LastFailover = jsonTime(s.LastFailover.Time)
 	}
 	at.set("the watcher's answer")
-	s, err := watch.Status(ctx, dir)
+	snapshot, err := watch.Status(ctx, dir)
 	if errors.Is(err, watch.ErrNoWatcher) {
 		return checkReport{exit: ExitCritical, summary: fmt.Sprintf("cluster %s: %v%s", c.Name, err, last), details: details}, nil
 	}
 	if err != nil {
 		return checkReport{exit: ExitCritical, summary: fmt.Sprintf("cluster %s: the watcher does not answer: %v", c.Name, err), details: details}, nil
 	}
-	details.Watcher = &s
-	r := judgeWatcher(s)
+	details.Watcher = &snapshot
+	r := judgeWatcher(snapshot)
 	r.summary = fmt.Sprintf("cluster %s: %s%s", c.Name, r.summary, last)
 	r.details = details
 	return r, nil

@@ -3,6 +3,7 @@ package commands
 import (
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
@@ -31,7 +32,7 @@ const (
 
 // Process is everything that a command may learn from, or say to, the process
 // it runs in. [OS] gives the real one; a test builds its own. Every function
-// must be set.
+// but Again must be set.
 type Process struct {
 	Build Build
 
@@ -50,6 +51,10 @@ type Process struct {
 	// ReadPassword reads one line from the terminal without echo. It is called
 	// only if Stdin is a terminal.
 	ReadPassword func() ([]byte, error)
+	// Again returns this program with this command line, to be started once more by
+	// a check whose files have to be read from a disk. It may be nil: then the check
+	// reads them itself.
+	Again func() *exec.Cmd
 	// Notify sends the given signals to c until stop is called.
 	Notify func(c chan<- os.Signal, signals ...os.Signal) (stop func())
 }
@@ -71,6 +76,7 @@ func OS(build Build) Process {
 			}
 			return width
 		},
+		Again:        func() *exec.Cmd { return &exec.Cmd{Path: "/proc/self/exe", Args: os.Args} },
 		ReadPassword: func() ([]byte, error) { return term.ReadPassword(int(os.Stdin.Fd())) },
 		Notify: func(c chan<- os.Signal, signals ...os.Signal) func() {
 			signal.Notify(c, signals...)

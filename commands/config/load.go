@@ -96,6 +96,17 @@ func (o Options) find() (string, error) {
 	return "", nil
 }
 
+// Candidates are the files that [Load] looks for, the first one that exists is read.
+func (o Options) Candidates() []string {
+	if o.File != "" {
+		return []string{o.File}
+	}
+	if file := lookup(o.Environ, "FAILWISE_CONFIG"); file != "" {
+		return []string{file}
+	}
+	return o.places()
+}
+
 // places are where a file is looked for, the first one that exists counts.
 func (o Options) places() []string {
 	places := []string{"failwise.yaml"}
