@@ -342,3 +342,36 @@ func sorted(m map[string]string) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// A candidate that freezes answers nothing any more and refuses nothing either:
+// whatever step it is at, the other replica is promoted.
+func TestCandidateFreezesAtEachStep(t *testing.T) {
+	points := []string{"prepare begun", "open begun", "prove begun"}
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		for _, point := range risky(flavour, points, 0) {
+			t.Run(point, func(t *testing.T) {
+				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true}, "db2")
+				l.settings.Statement, l.settings.Repoint, l.settings.Verify = 2*time.Second, 3*time.Second, 3*time.Second
+				writer := l.StartWriter(bounded(t), sandbox.WriterOptions{})
+				awaitAck(t, writer, time.Now())
+				l.settled(writer)
+				sandbox.Break(t, "kill", l.Node(0))
+				frozen := false
+				l.onStep = func(p promote.Progress) {
+					if !frozen && p.Step.String()+" "+p.State.String() == point {
+						frozen = true
+						sandbox.Break(t, "freeze", l.Node(1))
+					}
+				}
+				result, primary := l.promoteFrom("db1")
+				if primary != l.Node(2) || !frozen {
+					t.Fatalf("promoted %s, candidate frozen: %v", primary.Name(), frozen)
+				}
+				if result.Proof == "" {
+					t.Error("no write was proved")
+				}
+				l.nothingLost(writer, primary)
+			})
+		}
+	})
+}

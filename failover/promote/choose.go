@@ -94,8 +94,8 @@ func (r *run) pick(choice Choice) (string, error) {
 		}
 	}
 	var why []string
-	for _, t := range r.state.Tried {
-		why = append(why, t.Node+": "+t.Why)
+	if len(r.state.Tried) > 0 {
+		why = append(why, r.whyTried())
 	}
 	for _, rejected := range choice.Rejected {
 		if !r.state.tried(rejected.Node) {
@@ -106,6 +106,15 @@ func (r *run) pick(choice Choice) (string, error) {
 		return "", ErrNoCandidate
 	}
 	return "", fmt.Errorf("%w: %s", ErrNoCandidate, strings.Join(why, "; "))
+}
+
+// whyTried says why each candidate that was tried is not the new primary.
+func (r *run) whyTried() string {
+	var why []string
+	for _, t := range r.state.Tried {
+		why = append(why, t.Node+": "+t.Why)
+	}
+	return strings.Join(why, "; ")
 }
 
 // lossReport compares what the old primary was last seen to have with what the

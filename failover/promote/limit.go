@@ -41,7 +41,9 @@ func firmly(ctx context.Context, s *mysql.Session, limit time.Duration, f func(c
 // half-received transaction unless its applier threads are killed, which needs
 // SYSTEM_USER.
 func stopReplication(ctx context.Context, s *mysql.Session, channel string, limit time.Duration) error {
-	v, err := s.Version(ctx)
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	v, err := s.Version(bounded)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -49,15 +51,18 @@ func stopReplication(ctx context.Context, s *mysql.Session, channel string, limi
 		return firmly(ctx, s, limit, func(ctx context.Context) error { return s.StopReplication(ctx, channel) })
 	}
 	const patience = time.Second
-	bounded, cancel := context.WithTimeout(ctx, min(patience, limit))
+	bounded, cancel = context.WithTimeout(ctx, min(patience, limit))
 	err = again(func() error { return s.StopReplication(bounded, channel) })
 	cancel()
 	if !errors.Is(err, mysql.ErrPending) || ctx.Err() != nil {
 		return err
 	}
-	killErr := killAppliers(ctx, s)
 	bounded, cancel = context.WithTimeout(ctx, max(limit-patience, patience))
 	defer cancel()
+	// A server that is frozen answers this as little as it did the statement.
+	killing, stop := context.WithTimeout(bounded, cancelLimit)
+	killErr := killAppliers(killing, s)
+	stop()
 	if err := s.Settle(bounded); err != nil {
 		return errors.Join(err, killErr)
 	}

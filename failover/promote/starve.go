@@ -52,7 +52,12 @@ func (r *run) starve(ctx context.Context) ([]Reading, error) {
 			}
 			reached++
 		}
-		if reached == 0 {
+		switch {
+		case len(names) == 0 && len(r.state.Tried) > 0:
+			return "", fmt.Errorf("%w: %s", ErrNoCandidate, r.whyTried())
+		case len(names) == 0:
+			return "", fmt.Errorf("%w: no replica is configured", ErrNoCandidate)
+		case reached == 0:
 			return "", fmt.Errorf("%w: no replica can be reached: %w", ErrNoCandidate, errors.Join(failures...))
 		}
 		return fmt.Sprintf("%d of %d replicas have final positions", reached, len(names)), nil

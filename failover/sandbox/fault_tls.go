@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // Lives of certificates. The short one is what a server must be given at least: it
@@ -40,8 +42,14 @@ func (n *Node) certify(ctx context.Context, end time.Time) error {
 	if err := n.cluster.authority.Issue(n.Name(), end, n.host, n.Domain()); err != nil {
 		return err
 	}
+	reload := "FLUSH SSL"
 	if n.cluster.Flavour() == MySQL {
-		return n.Exec(ctx, "ALTER INSTANCE RELOAD TLS")
+		reload = "ALTER INSTANCE RELOAD TLS"
 	}
-	return n.Exec(ctx, "FLUSH SSL")
+	err := n.Exec(ctx, reload)
+	if errors.Is(err, mysql.ErrInvalidConn) {
+		// Who fences a server that has just come back ends our sessions too.
+		err = n.Exec(ctx, reload)
+	}
+	return err
 }

@@ -222,13 +222,19 @@ func (c contest) errantSet(n Node) gtid.Set {
 	return n.Status.Progress().Errant(c.progress, uuid, id)
 }
 
-// oldIdentity is who the old primary is, as it says itself or as the replica's
-// channel knows it.
+// oldIdentity is who the old primary is, as it says itself, as the replica's
+// channel knows it, or as it is remembered: a channel that was pointed elsewhere and
+// back while the primary was dead has forgotten whom it followed.
 func (c contest) oldIdentity(n Node) (uuid string, id uint32) {
 	if p, ok := c.Topology.Node(c.old); ok && p.Readable() {
 		return p.Status.ServerUUID, p.Status.ServerID
 	}
 	ch, _ := n.Channel(c.old)
+	if ch.SourceUUID == "" && ch.SourceServerID == 0 {
+		if past, ok := (Memory{Nodes: c.Topology.Remembered}).Node(c.old); ok {
+			return past.ServerUUID, past.ServerID
+		}
+	}
 	return ch.SourceUUID, ch.SourceServerID
 }
 

@@ -243,3 +243,15 @@ func TestAFixNamesItsNode(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A replica that was pointed to a candidate and back while the old primary was dead
+// has forgotten whom it followed: what that one numbered is still no transaction of
+// the replica's own.
+func TestForgottenSourceMakesNothingErrant(t *testing.T) {
+	forgot := channel(func(c *mysql.Channel) { c.SourceUUID, c.SourceServerID = "", 0 })
+	q := contestOf(t, replica(2, 1, forgot, executed(uuidOf(1)+":1-200")))
+	v, ok := Choose(q).Verdict("db2")
+	if !ok || !v.Eligible {
+		t.Errorf("verdict %+v, want db2 eligible", v)
+	}
+}

@@ -26,6 +26,8 @@ type Topology struct {
 	Findings []Finding `json:"findings"`
 	// History is what the primary had at the last look at it, now or remembered.
 	History gtid.Progress `json:"history,omitzero"`
+	// Remembered is who the nodes were when all was well.
+	Remembered []MemoryNode `json:"-"`
 }
 
 // MarshalJSON writes the time with milliseconds, and lists without elements as
@@ -142,7 +144,7 @@ func (t Topology) Healthy() bool {
 // Judge makes the topology of a reading of every configured node. It is pure:
 // the same arguments give the same topology.
 func Judge(readings []Reading, memory Memory, now time.Time) Topology {
-	t := Topology{Time: now, Nodes: make([]Node, len(readings))}
+	t := Topology{Time: now, Nodes: make([]Node, len(readings)), Remembered: memory.Nodes}
 	for i, r := range readings {
 		n := Node{Reading: r}
 		channels, _ := r.channels()
