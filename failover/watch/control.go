@@ -199,7 +199,7 @@ func Status(ctx context.Context, dir string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if err := last.failure.err(); err != nil {
+	if err := last.err(); err != nil {
 		return Snapshot{}, err
 	}
 	var s Snapshot
@@ -222,7 +222,7 @@ func Ask(ctx context.Context, dir string, r Request, progress func(promote.Progr
 		result = *last.Result
 		result.Took, result.WritesBlocked, result.FirstWrite = last.Took, last.Blocked, last.First
 	}
-	return result, last.failure.err()
+	return result, last.err()
 }
 
 func exchange(ctx context.Context, dir string, q call, progress func(promote.Progress)) (line, error) {

@@ -21,7 +21,7 @@ func TestFailuresKeepTheirKindThroughTheSocket(t *testing.T) {
 		if err := json.Unmarshal(raw, &l); err != nil {
 			t.Fatal(err)
 		}
-		return l.failure.err()
+		return l.err()
 	}
 	if err := through(t, nil); err != nil {
 		t.Errorf("no error became %v", err)
