@@ -219,22 +219,22 @@ func (c contest) errantSet(n Node) gtid.Set {
 		return gtid.Set{}
 	}
 	uuid, id := c.oldIdentity(n)
-	return n.Status.Progress().Errant(c.progress, uuid, id)
+	set := n.Status.Progress().Errant(c.progress, uuid, id)
+	// A channel that was pointed elsewhere while the primary was dead, and perhaps
+	// back, has forgotten whom it followed.
+	if past, ok := (Memory{Nodes: c.Topology.Remembered}).Node(c.old); ok {
+		set = set.WithoutServer(past.ServerUUID, past.ServerID)
+	}
+	return set
 }
 
-// oldIdentity is who the old primary is, as it says itself, as the replica's
-// channel knows it, or as it is remembered: a channel that was pointed elsewhere and
-// back while the primary was dead has forgotten whom it followed.
+// oldIdentity is who the old primary is, as it says itself or as the replica's
+// channel knows it.
 func (c contest) oldIdentity(n Node) (uuid string, id uint32) {
 	if p, ok := c.Topology.Node(c.old); ok && p.Readable() {
 		return p.Status.ServerUUID, p.Status.ServerID
 	}
 	ch, _ := n.Channel(c.old)
-	if ch.SourceUUID == "" && ch.SourceServerID == 0 {
-		if past, ok := (Memory{Nodes: c.Topology.Remembered}).Node(c.old); ok {
-			return past.ServerUUID, past.ServerID
-		}
-	}
 	return ch.SourceUUID, ch.SourceServerID
 }
 

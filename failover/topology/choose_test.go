@@ -249,9 +249,13 @@ func TestAFixNamesItsNode(t *testing.T) {
 // the replica's own.
 func TestForgottenSourceMakesNothingErrant(t *testing.T) {
 	forgot := channel(func(c *mysql.Channel) { c.SourceUUID, c.SourceServerID = "", 0 })
-	q := contestOf(t, replica(2, 1, forgot, executed(uuidOf(1)+":1-200")))
-	v, ok := Choose(q).Verdict("db2")
-	if !ok || !v.Eligible {
-		t.Errorf("verdict %+v, want db2 eligible", v)
+	another := channel(func(c *mysql.Channel) { c.SourceUUID, c.SourceServerID = uuidOf(3), 3 })
+	for _, edit := range []func(*Reading){forgot, another} {
+		q := contestOf(t, replica(2, 1, executed(uuidOf(1)+":1-200")))
+		edit(&q.Topology.Nodes[1].Reading)
+		v, ok := Choose(q).Verdict("db2")
+		if !ok || !v.Eligible {
+			t.Errorf("verdict %+v, want db2 eligible", v)
+		}
 	}
 }
