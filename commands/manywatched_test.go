@@ -121,12 +121,12 @@ type processSample struct {
 	page                                          string
 }
 
-// sample reads the metrics. The heap is the least of some scrapes: garbage comes and
-// goes, what is kept stays.
+// sample reads the metrics some times and keeps the least: probes in flight and what
+// they need come and go, what is kept stays.
 func (m *manyWatched) sample() processSample {
 	m.t.Helper()
 	s := m.scrape()
-	for range 8 {
+	for range 20 {
 		time.Sleep(500 * time.Millisecond)
 		next := m.scrape()
 		next.heap, next.goroutines = min(next.heap, s.heap), min(next.goroutines, s.goroutines)
@@ -162,7 +162,9 @@ func (m *manyWatched) scrape() processSample {
 		}
 		return v
 	}
-	s.cpu, s.resident, s.heap = value("process_cpu_seconds_total"), value("process_resident_memory_bytes"), value("go_memstats_heap_alloc_bytes")
+	s.cpu, s.resident, s.heap = value("process_cpu_seconds_total"), value("process_resident_memory_bytes"), value("go_memstats_next_gc_bytes")/2
+	// The next collection is due when the heap has doubled: half of that is what the
+	// last one has left.
 	s.goroutines, s.threads, s.fds = value("go_goroutines"), value("go_threads"), value("process_open_fds")
 	return s
 }

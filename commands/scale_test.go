@@ -31,6 +31,7 @@ func TestScale(t *testing.T) {
 	during := m.scrape()
 	m.fakes.say("calm")
 	m.healthy()
+	time.Sleep(5 * time.Second)
 	stormy := m.fakes.say("report")
 	after := m.sample()
 	m.stop()
