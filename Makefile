@@ -40,8 +40,8 @@ lint: $(TOOLS)/golangci-lint-2.15.0 ## vet, style, import arrows, cross-builds
 bench: setup ## benchmarks (figures for docs/performance.md)
 	go test -run '^$$' -bench . -benchmem ./...
 
-matrix: setup ## every fault on both flavours; writes docs/fault-matrix.md
-	FAILWISE_MATRIX=full go test -count=1 -timeout 60m -run '^TestMatrix$$' ./failover/watch/... -args -write-docs
+matrix: setup ## every fault and every compound case on both flavours; writes docs/fault-matrix.md
+	FAILWISE_MATRIX=full go test -count=1 -timeout 60m -parallel 4 -run '^Test(Matrix|Compound)$$' ./failover/watch/... -args -write-docs
 
 scale: ## 300 clusters of fake servers in one watch, a tenth of them failing, for five minutes
 	FAILWISE_MATRIX=full go test -count=1 -timeout 25m -v -run '^TestScale$$' ./commands

@@ -63,6 +63,8 @@ type matrixCase struct {
 	ruins bool
 	// loop: the data directory of node 0 lies on a file system of its own.
 	loop bool
+	// named: the watcher knows the nodes by name and verifies their certificates.
+	named bool
 	// proxied: the watcher comes from sandbox.BlockedSource.
 	proxied bool
 	// short: part of every test run.
@@ -137,6 +139,7 @@ var matrixCases = []matrixCase{
 	{fault: "freeze", node: 1, outcomes: noAnswer, want: failsReplica},
 	{fault: "drop", node: 1, outcomes: silent, want: failsReplica},
 	{fault: "full", node: 1, outcomes: []rules.Outcome{rules.TooManyConnections}, want: leavesAlone},
+	{fault: "behind", node: 1, want: leavesAlone},
 	{fault: "errant", node: 1, want: leavesAlone, finding: "errant", alone: true},
 
 	{fault: "kill", outcomes: refused, want: actsOn, short: true},
@@ -157,6 +160,10 @@ var matrixCases = []matrixCase{
 	{fault: "errant", node: 1, then: "kill", outcomes: refused, want: actsOn, only: "db3"},
 	{fault: "kill", node: 1, then: "kill", outcomes: refused, want: actsOn, only: "db3"},
 	{fault: "freeze", node: 1, then: "kill", outcomes: refused, want: actsOn, only: "db3"},
+
+	{fault: "tls-expired", outcomes: []rules.Outcome{rules.TLSError}, want: leavesAlone, named: true},
+	{fault: "name-lost", outcomes: []rules.Outcome{rules.UnknownHost}, want: leavesAlone, named: true},
+	{fault: "tls-expired", then: "kill", outcomes: refused, want: actsOn, named: true},
 
 	{fault: "disk-stall", probes: withInsert, outcomes: stuck, want: onlyAlerts, loop: true},
 	{fault: "disk-slow", probes: withInsert, outcomes: stuck, want: onlyAlerts, loop: true},

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +44,8 @@ type matrixRow struct {
 	acked     int
 	lost      int
 	returned  time.Duration // how long a returning old primary was writable
+	overlap   time.Duration // how long two nodes accepted writes before any fault was healed
+	took      time.Duration // the whole case
 	afterward string
 	why       string
 	ok        bool
@@ -70,21 +72,21 @@ type bench struct {
 	t       *testing.T
 	flavour sandbox.Flavour
 	cluster *sandbox.Cluster
-	loop    bool
+	made    sandbox.Options // the cluster's, as far as cases differ in them
 }
 
 // take returns a sound cluster for a case.
 func (b *bench) take(t *testing.T, c matrixCase) *sandbox.Cluster {
 	t.Helper()
-	if b.cluster != nil && b.loop != c.loop {
+	o := sandbox.Options{Flavour: b.flavour, SemiSync: true, SemiSyncTimeout: 2 * time.Minute, TLS: c.named, Names: c.named}
+	if c.loop {
+		o.LoopBytes = matrixLoop[b.flavour]
+	}
+	if b.cluster != nil && (b.made.TLS != o.TLS || b.made.LoopBytes != o.LoopBytes) {
 		b.drop()
 	}
 	if b.cluster == nil {
-		o := sandbox.Options{Flavour: b.flavour, SemiSync: true, SemiSyncTimeout: 2 * time.Minute}
-		if c.loop {
-			o.LoopBytes = matrixLoop[b.flavour]
-		}
-		b.cluster, b.loop = sandbox.ForTest(lasting{t, b.t}, o), c.loop
+		b.cluster, b.made = sandbox.ForTest(lasting{t, b.t}, o), o
 	}
 	return b.cluster
 }
@@ -110,9 +112,12 @@ type trial struct {
 	row     *matrixRow
 
 	broken  []*sandbox.Active
-	began   time.Time // when the judged fault began
-	healed  time.Time // when the first fault was healed
-	opened  time.Time // when the new primary was opened
+	fell    []*sandbox.Node          // beside the first primary, those that may have been opened and lost
+	refused map[*sandbox.Node]string // nodes that may not come back as a replica, and why
+	retried bool                     // a promotion is to fail, and to be tried again
+	began   time.Time                // when the judged fault began
+	healed  time.Time                // when the first fault was healed
+	opened  time.Time                // when the new primary was opened
 	primary *sandbox.Node
 }
 
@@ -123,6 +128,9 @@ func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
 	tr := &trial{matrixCase: c, t: t, row: row, primary: cluster.Node(0)}
 	t.Cleanup(func() {
 		row.ok = !t.Failed() && !t.Skipped()
+		if t.Skipped() {
+			row.skipped = "not possible on this machine"
+		}
 		t.Log(row.line())
 		if t.Failed() || tr.primary != cluster.Node(0) || c.alone {
 			b.drop()
@@ -131,7 +139,7 @@ func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
 	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: 5 * time.Millisecond})
 	tr.sampler = cluster.StartSampler(t.Context())
 	t.Cleanup(tr.sampler.Stop)
-	tr.lab = watchLab(t, cluster, func(cfg *Config) { tr.configure(cfg) })
+	tr.lab = watchLab(t, cluster, func(cfg *Config) { tr.configure(cfg, cluster) })
 	for _, n := range cluster.Nodes() {
 		tr.await(matrixWait, "first probe", outcome(n.Name(), rules.OK))
 	}
@@ -148,7 +156,7 @@ func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
 	tr.finish()
 }
 
-func (tr *trial) configure(cfg *Config) {
+func (tr *trial) configure(cfg *Config, cluster *sandbox.Cluster) {
 	cfg.Profile = tr.profile
 	cfg.Timings = tr.profile.Timings()
 	cfg.Timings.Tick, cfg.Timings.ProbeInterval = time.Second, time.Second
@@ -157,16 +165,24 @@ func (tr *trial) configure(cfg *Config) {
 		cfg.Timings.ProbeInterval = 700 * time.Millisecond // out of step with a fault that comes and goes by the second
 	}
 	cfg.Probe.Types, cfg.Probe.Query = tr.probes, tr.query
-	if !tr.proxied {
-		return
-	}
 	for i := range cfg.Nodes {
-		address := proxyFrom(tr.t, sandbox.BlockedSource, cfg.Nodes[i].Monitor.Address.String())
+		monitor := &cfg.Nodes[i].Monitor
+		address := monitor.Address.String()
+		switch {
+		case tr.proxied:
+			address = proxyFrom(tr.t, sandbox.BlockedSource, address)
+		case tr.named:
+			n := cluster.Node(i)
+			address = net.JoinHostPort(n.Domain(), strconv.Itoa(n.Port()))
+			monitor.TLS = check.TLSOptions{CA: cluster.Authority().CA()} // which is VERIFY_CA
+			cfg.Nodes[i].Manage.TLS = monitor.TLS
+			cfg.Probe.Resolver = cluster.Resolver()
+		}
 		a, err := check.ParseAddress(address, 3306)
 		if err != nil {
 			tr.t.Fatal(err)
 		}
-		cfg.Nodes[i].Monitor.Address = a
+		monitor.Address = a
 	}
 }
 
@@ -181,6 +197,8 @@ func (tr *trial) breakAll() {
 	switch tr.fault {
 	case "kill", "freeze":
 		tr.await(matrixWait, "failed replica", event(failover.ReplicaFailed))
+	case "tls-expired":
+		tr.await(matrixWait, "TLS error", outcome(name, rules.TLSError))
 	default:
 		tr.awaitFinding(name)
 	}
@@ -247,7 +265,7 @@ func (tr *trial) promotes() {
 	tr.t.Helper()
 	promoted := tr.await(2*matrixWait, "promotion", event(failover.Promoted))
 	tr.row.decision = "failover to " + promoted.Node
-	tr.primary = tr.named(promoted.Node)
+	tr.primary = tr.byName(promoted.Node)
 	tr.opened = tr.first(func(n Notice) bool {
 		return n.Step != nil && n.Step.Step == promote.Open && n.Step.State == promote.StepDone
 	}).Time
@@ -363,7 +381,7 @@ func (tr *trial) why() {
 	}
 }
 
-func (tr *trial) named(name string) *sandbox.Node {
+func (tr *trial) byName(name string) *sandbox.Node {
 	for _, n := range tr.cluster.Nodes() {
 		if n.Name() == name {
 			return n
@@ -450,36 +468,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// proxyFrom forwards connections to a server from another source address.
-func proxyFrom(t *testing.T, source, to string) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(func() { cancel(); _ = listener.Close() })
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
-	go func() {
-		for {
-			in, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = in.Close() }()
-				out, err := dialer.DialContext(ctx, "tcp", to)
-				if err != nil {
-					return
-				}
-				defer func() { _ = out.Close() }()
-				go func() {
-					_, _ = io.Copy(out, in)
-					_ = out.Close()
-				}()
-				_, _ = io.Copy(in, out)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return b
 }

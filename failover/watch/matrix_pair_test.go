@@ -1,0 +1,244 @@
+package watch
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"failwise/check/storage/loopdisk"
+	"failwise/failover"
+	"failwise/failover/hooks"
+	"failwise/failover/journal"
+	"failwise/failover/lock"
+	"failwise/failover/promote"
+	"failwise/failover/sandbox"
+	"failwise/failover/topology"
+)
+
+// killed is the case of a primary that must be replaced.
+var killed = matrixCase{want: actsOn, fault: "kill", then: "kill", outcomes: refused}
+
+// signals is a hook that sends a signal to a process.
+func signals(e hooks.Event, signal string, pid int) hooks.Set {
+	return hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{e: {{Argv: []string{"/bin/kill", "-" + signal, strconv.Itoa(pid)}}}}}
+}
+
+// preferSecond makes db2 the candidate.
+func preferSecond(cfg *Config, _ *sandbox.Cluster) { cfg.Nodes[1].Preference = topology.Prefer }
+
+func candidateDies(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
+		preferSecond(cfg, c)
+		// The fence comes after the choice and before the candidate is opened.
+		cfg.Hooks = signals(hooks.Fence, "KILL", c.Node(1).Pid())
+	})
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.stepDone(promote.Fence)
+	tr.breaks("kill", tr.cluster.Node(1)) // dead as it is, for the end
+	tr.promotes()
+	if tr.primary.Name() != "db3" {
+		t.Fatalf("promoted %s, want db3: db2 is dead", tr.primary.Name())
+	}
+	tr.overlaps()
+	tr.finish()
+}
+
+// candidateFreezesAfter stops the candidate when a step is done, for half a minute.
+func candidateFreezesAfter(step promote.StepName) func(*testing.T, sandbox.Flavour, *matrixRow) {
+	return func(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+		tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
+			preferSecond(cfg, c)
+			if step == promote.Fence {
+				cfg.Hooks = signals(hooks.Fence, "STOP", c.Node(1).Pid())
+			}
+		})
+		candidate := tr.cluster.Node(1)
+		tr.breaks("kill", tr.cluster.Node(0))
+		if step == promote.Claim {
+			tr.await(matrixWait, "failover", event(failover.FailoverDecided))
+		} else {
+			tr.stepDone(step)
+		}
+		tr.breaks("freeze", candidate)
+		tr.fell = append(tr.fell, candidate)
+		// A step is over in a moment, and the freeze may come after the last one.
+		if tr.await(2*matrixWait, "promotion", event(failover.Promoted)).Node == candidate.Name() {
+			tr.healNamed("freeze")
+		}
+		tr.promotes()
+		tr.overlaps()
+		tr.finish()
+	}
+}
+
+func siblingFreezes(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
+		preferSecond(cfg, c)
+		cfg.Hooks = signals(hooks.Fence, "STOP", c.Node(2).Pid())
+	})
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.stepDone(promote.Fence)
+	tr.breaks("freeze", tr.cluster.Node(2)) // as it is, for the end
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
+func primaryReturns(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, matrixCase{want: maybeActs, fault: "freeze", outcomes: noAnswer}, row,
+		func(cfg *Config, c *sandbox.Cluster) { cfg.Hooks = signals(hooks.Fence, "CONT", c.Node(0).Pid()) })
+	tr.breaks("freeze", tr.cluster.Node(0))
+	tr.await(matrixWait, "failover", event(failover.FailoverDecided))
+	// Promoted, or taken back because the old one answers: one of both, and well.
+	tr.await(2*matrixWait, "end of the promotion", func(n Notice) bool {
+		return event(failover.Promoted)(n) || event(failover.PromotionEnded)(n)
+	})
+	row.decision = "none: the promotion was taken back"
+	if p := tr.first(event(failover.Promoted)); p.Event != nil {
+		tr.promotes()
+	}
+	tr.finish()
+}
+
+// Replicas that acknowledge and do not apply: the promotion waits for the one it
+// chose, and nothing of what was acknowledged is lost.
+func replicasBehind(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, nil)
+	tr.breaks("behind", tr.cluster.Node(1))
+	tr.breaks("behind", tr.cluster.Node(2))
+	time.Sleep(10 * time.Second) // of writes that nobody applies
+	tr.began = time.Now()
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.awaitStillToApply()
+	time.Sleep(10 * time.Second)
+	tr.never("an opened replica that is behind", event(failover.Promoted))
+	tr.unlock()
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
+// Nobody catches up within the limit: nothing is opened, the cluster stays as it
+// was, and the promotion is tried again.
+func replicasStuck(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
+		cfg.Promotion.CatchUp = 3 * time.Second
+		cfg.Timings.Retry = 5 * time.Second
+	})
+	tr.retried = true
+	tr.breaks("behind", tr.cluster.Node(1))
+	tr.breaks("behind", tr.cluster.Node(2))
+	time.Sleep(5 * time.Second) // of writes that nobody applies
+	tr.began = time.Now()
+	tr.breaks("kill", tr.cluster.Node(0))
+	failed := tr.await(2*matrixWait, "failed promotion", event(failover.PromotionEnded))
+	if !strings.Contains(failed.Text, "catch up") {
+		t.Errorf("the failed promotion does not say that nobody caught up: %q", failed.Text)
+	}
+	tr.never("an opened replica that is behind", event(failover.Promoted))
+	tr.unlock()
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
+func candidateFreezesCatchingUp(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, preferSecond)
+	tr.breaks("behind", tr.cluster.Node(1))
+	tr.breaks("behind", tr.cluster.Node(2))
+	time.Sleep(3 * time.Second) // of writes that nobody applies
+	tr.began = time.Now()
+	tr.breaks("kill", tr.cluster.Node(0))
+	candidate := tr.byName(tr.awaitStillToApply().Node)
+	tr.unlock()
+	tr.breaks("freeze", candidate)
+	tr.fell = append(tr.fell, candidate)
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
+// awaitStillToApply waits until a promotion says what it waits for.
+func (tr *trial) awaitStillToApply() Notice {
+	tr.t.Helper()
+	return tr.await(2*matrixWait, "word of what is still to apply", func(n Notice) bool {
+		return n.Step != nil && n.Step.Step == promote.CatchUp && n.Step.State == promote.StepNote && strings.Contains(n.Text, "still to apply")
+	})
+}
+
+// unlock lets replicas apply again.
+func (tr *trial) unlock() {
+	tr.t.Helper()
+	tr.healNamed("behind")
+}
+
+// A primary that comes and goes is left alone until it is gone for good.
+func flappingThenKill(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	c := matrixCase{want: actsOn, fault: "kill", outcomes: refused, budget: 700 * time.Millisecond}
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, c, row, nil)
+	tr.breaks("flapping", tr.cluster.Node(0))
+	tr.await(matrixWait, "alarm", event(failover.AlarmRaised))
+	time.Sleep(20 * time.Second)
+	tr.never("a failover", event(failover.FailoverDecided))
+	tr.healNamed("flapping")
+	tr.awaitAck(time.Now())
+	tr.began = time.Now()
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
+func watcherCutOff(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour},
+		matrixCase{want: holdsBack, reason: failover.Isolated, fault: "drop-watcher", outcomes: silent}, row, nil)
+	for _, n := range tr.cluster.Nodes() {
+		tr.breaks("drop-watcher", n)
+	}
+	tr.await(matrixWait, "hold for being isolated", func(n Notice) bool {
+		return n.Event != nil && n.Event.Kind == failover.Held && n.Node == "db1" && n.Event.Reason == failover.Isolated
+	})
+	row.decision = "hold: " + failover.Isolated.String()
+	tr.never("a failover", event(failover.FailoverDecided))
+	tr.never("a failed replica", event(failover.ReplicaFailed))
+	tr.finish()
+}
+
+func stateDirectoryStalled(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	disk := loopdisk.New(t, 64<<20)
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
+		cfg.Dir = filepath.Join(disk.Dir, "lab")
+		cfg.Locker = lock.NewFile(journal.NewDir(cfg.Dir), cfg.Name)
+	})
+	thaw := disk.Freeze()
+	thawed := false
+	defer func() {
+		if !thawed {
+			thaw()
+		}
+	}()
+	time.Sleep(3 * time.Second)
+	tr.began = time.Now()
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.promotes()
+	tr.overlaps()
+	thaw()
+	thawed = true
+	tr.finish()
+}
+
+func hangingHooks(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
+		hang := []hooks.Hook{{Argv: []string{"/bin/sleep", "600"}, Timeout: time.Second, OnFailure: hooks.Warn}}
+		cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{}}
+		for _, e := range hooks.Events() {
+			cfg.Hooks.Hooks[e] = hang
+		}
+	})
+	tr.breaks("kill", tr.cluster.Node(0))
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
