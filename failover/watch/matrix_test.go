@@ -3,7 +3,6 @@ package watch
 import (
 	"flag"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // writeDocs is set by `make matrix`.
-var writeDocs = flag.Bool("write-docs", false, "write docs/fault-matrix.md from a full run of TestMatrix")
+var writeDocs = flag.Bool("write-docs", false, "write docs/fault-matrix.md from a full run of TestMatrix and TestCompound")
 
 // matrixFull reports whether every case is to be run.
 func matrixFull() bool { return os.Getenv("FAILWISE_MATRIX") == "full" }
@@ -36,7 +35,7 @@ func TestMatrix(t *testing.T) {
 						continue
 					}
 					row := &matrixRow{flavour: flavour, name: c.name(), want: c.expected()}
-					t.Run(strings.NewReplacer(", ", "+", " ", "_").Replace(c.name()), func(t *testing.T) { b.run(t, c, row) })
+					t.Run(caseName(c.name()), func(t *testing.T) { b.run(t, c, row) })
 					mu.Lock()
 					if row.ran {
 						rows = append(rows, row)
