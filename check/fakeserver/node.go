@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -85,7 +86,8 @@ func StartCluster(number int, mariaDB bool, addresses ...string) ([]*Node, error
 }
 
 func (n *Node) listen() error {
-	l, err := net.Listen("tcp", n.id.address)
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", n.id.address)
 	if err != nil {
 		return err
 	}

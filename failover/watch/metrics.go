@@ -141,7 +141,7 @@ func (m *Metrics) Write(ctx context.Context, out io.Writer, watchers ...*Watcher
 			g.snapshot(answers[i].Snapshot)
 		}
 	}
-	g.exposition.write(out)
+	g.write(out)
 }
 
 // gauges are the samples of the present state of clusters.
