@@ -154,8 +154,7 @@ func newChaos(nodes []*fakeserver.Node) *chaos {
 
 func (c *chaos) start() {
 	c.quit = make(chan struct{})
-	// Each of these hands its node over to itself alone: every tenth one fails,
-	// another of the ten at each turn.
+	// One of every ten nodes fails at any time, another one at each turn.
 	for first := 0; first+10 <= len(c.nodes); first += 10 {
 		ten := c.nodes[first : first+10]
 		c.failed.Go(func() {
@@ -294,7 +293,7 @@ func (f *fakes) say(order string) fakesReport {
 	return r
 }
 
-// name is the name of a cluster of fakes.
+// fakeCluster is the name of a cluster of fakes.
 func fakeCluster(c int) string { return fmt.Sprintf("c%03d", c) }
 
 // config is a configuration of these clusters.
