@@ -22,12 +22,12 @@ const lateness = 100 * time.Millisecond
 
 // program runs failwise as a process of its own and tells how long it took less
 // what the start of the program took just before.
-func program(t *testing.T, env []string, args ...string) (code int, out string, took time.Duration) {
+func program(t *testing.T, args ...string) (code int, out string, took time.Duration) {
 	t.Helper()
 	run := func(args ...string) (int, string, time.Duration) {
 		t.Helper()
 		var out bytes.Buffer
-		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append([]string{"failwise"}, args...), Env: append([]string{"HOME=/nonexistent"}, env...), Stdout: &out, Stderr: &out}
+		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append([]string{"failwise"}, args...), Env: []string{"HOME=/nonexistent", "PATH=" + os.Getenv("PATH")}, Stdout: &out, Stderr: &out}
 		begin := time.Now()
 		err := cmd.Run()
 		var exit *exec.ExitError
@@ -92,7 +92,7 @@ func TestCheckWhoseFilesNeverCome(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			words := strings.Fields(strings.ReplaceAll(tt.line, "SILENT", silent) + " -t 1s")
 			punctual(t, time.Second, func() time.Duration {
-				code, out, took := program(t, nil, words...)
+				code, out, took := program(t, words...)
 				if code != int(ExitUnknown) || !strings.Contains(out, "no answer ") || !strings.Contains(out, silent+"/"+tt.file) {
 					t.Fatalf("exit code %d: %s", code, out)
 				}
@@ -117,22 +117,22 @@ func TestCheckWhoseFilesAreOnDiskOnly(t *testing.T) {
 	}
 	forget(t, file)
 	for _, where := range []string{"disk", "memory"} {
-		code, out, _ := program(t, nil, "check", "connect", "db1", "--config", file, "-v")
+		code, out, _ := program(t, "check", "connect", "db1", "--config", file, "-v")
 		if code != int(ExitCritical) || !strings.HasPrefix(out, "CRITICAL - db1 ("+address+") stopped: socket_io_error: ") || !strings.Contains(out, "\nphase: connect\n") {
 			t.Errorf("from %s: exit code %d: %s", where, code, out)
 		}
 	}
 	forget(t, file)
-	if code, out, _ := program(t, nil, "check", "connect", "db1", "--config", file, "--json", "-t", "junk"); code != int(ExitUnknown) {
+	if code, out, _ := program(t, "check", "connect", "db1", "--config", file, "--json", "-t", "junk"); code != int(ExitUnknown) {
 		t.Errorf("wrong usage: exit code %d: %s", code, out)
 	}
 	// A damaged file is told as in one process, its hint on standard error.
 	if err := os.WriteFile(file, []byte("clusters: 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, direct, _ := program(t, nil, "check", "connect", "db1", "--config", file)
+	_, direct, _ := program(t, "check", "connect", "db1", "--config", file)
 	forget(t, file)
-	if code, out, _ := program(t, nil, "check", "connect", "db1", "--config", file); code != int(ExitUnknown) || out != direct {
+	if code, out, _ := program(t, "check", "connect", "db1", "--config", file); code != int(ExitUnknown) || out != direct {
 		t.Errorf("a damaged file: exit code %d: %s, in memory: %s", code, out, direct)
 	}
 }
@@ -155,7 +155,7 @@ func forget(t *testing.T, file string) {
 func TestChecksOfOneFileThatNeverComesWaitForEachOther(t *testing.T) {
 	file := filepath.Join(loopdisk.Silent(t), "failwise.yaml")
 	for i := range 3 {
-		code, out, _ := program(t, nil, "check", "connect", "127.0.0.1:1", "--config", file, "-t", "1s")
+		code, out, _ := program(t, "check", "connect", "127.0.0.1:1", "--config", file, "-t", "1s")
 		if code != int(ExitUnknown) || !strings.Contains(out, "reading "+file) {
 			t.Errorf("check %d: exit code %d: %s", i, code, out)
 		}

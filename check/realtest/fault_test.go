@@ -88,13 +88,10 @@ func testLocks(t *testing.T, b bed) {
 			p := b.prober(t, b.primary, check.Insert, check.Options{Limits: check.Limits{Total: 2 * time.Second}})
 			expect(t, p.Probe(t.Context()), rules.OK, 0)
 			a := sandbox.Break(t, tt.fault, b.primary)
-			r := p.Probe(t.Context())
+			r := inTime(t, 2*time.Second, func() check.Result { return p.Probe(t.Context()) })
 			expect(t, r, rules.WriteTimeout, 0)
 			if !strings.Contains(r.SessionState, tt.state) {
 				t.Errorf("state %q, want one with %q", r.SessionState, tt.state)
-			}
-			if r.Elapsed > 8*time.Second {
-				t.Errorf("took %s of a budget of 2 s", r.Elapsed)
 			}
 			expect(t, b.prober(t, b.primary, check.Connect, check.Options{}).Probe(t.Context()), rules.OK, 0)
 			heal(t, b, a)
@@ -139,7 +136,9 @@ func testNetworkFaults(t *testing.T, b bed) {
 			held := b.prober(t, b.primary, check.Select, limits)
 			expect(t, held.Probe(t.Context()), rules.OK, 0)
 			a := sandbox.Break(t, tt.fault, b.primary)
-			r := b.prober(t, b.primary, check.Connect, limits).Probe(t.Context())
+			r := inTime(t, time.Second, func() check.Result {
+				return b.prober(t, b.primary, check.Connect, limits).Probe(t.Context())
+			})
 			first := held.Probe(t.Context())
 			second := held.Probe(t.Context())
 			expect(t, r, tt.outcome, tt.errno)
@@ -161,13 +160,10 @@ func testFreeze(t *testing.T, b bed) {
 	expect(t, insert.Probe(t.Context()), rules.OK, 0)
 	a := sandbox.Break(t, "freeze", b.primary)
 	for range 3 {
-		r := connect.Probe(t.Context())
+		r := inTime(t, time.Second, func() check.Result { return connect.Probe(t.Context()) })
 		expect(t, r, rules.LoginResponseTimeout, 0)
 		if r.Phase != rules.PhaseGreeting {
 			t.Errorf("ended in %s", r.Phase)
-		}
-		if r.Elapsed > 8*time.Second {
-			t.Errorf("took %s of a budget of 1 s", r.Elapsed)
 		}
 	}
 	insert.Probe(t.Context()) // the held session's statement hangs
@@ -218,9 +214,9 @@ func testDisk(t *testing.T, b bed) {
 		p := b.prober(t, b.primary, check.Insert, o)
 		expect(t, p.Probe(t.Context()), rules.OK, 0)
 		a := sandbox.Break(t, "disk-stall", b.primary)
-		r := p.Probe(t.Context())
-		expect(t, r, rules.WriteTimeout, 0)
-		expect(t, p.Probe(t.Context()), rules.WriteTimeout, 0)
+		for range 2 {
+			expect(t, inTime(t, 2*time.Second, func() check.Result { return p.Probe(t.Context()) }), rules.WriteTimeout, 0)
+		}
 		expect(t, b.prober(t, b.primary, check.Connect, check.Options{}).Probe(t.Context()), rules.OK, 0)
 		heal(t, b, a)
 		recovers(t, p)

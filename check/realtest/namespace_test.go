@@ -121,7 +121,8 @@ func TestRoutesAndRouters(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := check.Options{Dial: inNamespace(name), Limits: check.Limits{Total: 500 * time.Millisecond}}
-			expect(t, prober(t, tt.address, check.Connect, o).Probe(t.Context()), tt.outcome, tt.errno)
+			p := prober(t, tt.address, check.Connect, o)
+			expect(t, inTime(t, o.Limits.Total, func() check.Result { return p.Probe(t.Context()) }), tt.outcome, tt.errno)
 		})
 	}
 }
