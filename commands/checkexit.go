@@ -107,7 +107,7 @@ func (in *invocation) thresholds(warning, critical string, parse func(string) (c
 		into *check.Range
 	}{{warning, &t.warn}, {critical, &t.crit}} {
 		if *f.into, err = parse(in.String(f.name)); err != nil {
-			return t, &failure{exit: ExitUsage, err: err, hints: []string{in.command.line() + " --help"}}
+			return t, usagef("%s: --%s: %w", in.command.line(), f.name, err).hint("%s --help", in.command.line())
 		}
 	}
 	return t, nil

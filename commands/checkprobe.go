@@ -151,7 +151,7 @@ func probeVerdict(r check.Result, node config.Node, m *rules.Map, exits exitRule
 			if slow == ExitCritical {
 				limit = limits.crit
 			}
-			report.summary += fmt.Sprintf("; the time is outside of %s s", limit)
+			report.summary += fmt.Sprintf("; the time alerts at %s s", limit)
 		}
 		report.exit = worse(report.exit, slow)
 	}
