@@ -212,6 +212,27 @@ func RepointNode(ctx context.Context, env Env, node, primary string) NodeResult 
 	return p.result
 }
 
+// ForgetSource makes a primary forget the source that it no longer follows: it
+// changes nothing where one of the channel's threads runs.
+func ForgetSource(ctx context.Context, env Env, node, name string) error {
+	n := env.node(node)
+	if n == nil {
+		return fmt.Errorf("%s is not a configured node", node)
+	}
+	return firmly(ctx, n.Session, env.withDefaults().Statement, func(ctx context.Context) error {
+		channels, err := n.Session.Channels(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range channels {
+			if c.Name == name && (c.IO != mysql.ThreadNo || c.SQL == mysql.ThreadYes) {
+				return fmt.Errorf("its receiver is %s and its applier %s: they were started again", c.IO, c.SQL)
+			}
+		}
+		return n.Session.ResetReplication(ctx, name)
+	})
+}
+
 // wantedSemiSync switches the primary's source side on where it is wanted and off.
 func (r *run) wantedSemiSync(ctx context.Context, to *Node) {
 	if !r.env.SemiSyncWanted {

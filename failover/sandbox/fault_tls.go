@@ -46,10 +46,12 @@ func (n *Node) certify(ctx context.Context, end time.Time) error {
 	if n.cluster.Flavour() == MySQL {
 		reload = "ALTER INSTANCE RELOAD TLS"
 	}
-	err := n.Exec(ctx, reload)
-	if errors.Is(err, mysql.ErrInvalidConn) {
-		// Who fences a server that has just come back ends our sessions too.
-		err = n.Exec(ctx, reload)
-	}
-	return err
+	// Who fences a server that has just come back ends our sessions too.
+	return await(ctx, func() (bool, error) {
+		err := n.Exec(ctx, reload)
+		if errors.Is(err, mysql.ErrInvalidConn) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }

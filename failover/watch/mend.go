@@ -17,6 +17,7 @@ const mendLimit = 30 * time.Second
 // replicas, and replicas that a promotion had to leave behind. It needs a primary
 // that is known for sure, and the right to act.
 func (w *Watcher) mend(ctx context.Context) {
+	w.forgetSource(ctx)
 	if w.topo.Primary == "" || w.topo.Primary != w.known.roles || w.topo.PrimaryDead || !w.mayAct() {
 		return
 	}
@@ -34,6 +35,31 @@ func (w *Watcher) mend(ctx context.Context) {
 		if _, left := w.left[n.Name]; left {
 			w.repoint(ctx, n.Name)
 		}
+	}
+}
+
+// forgetSource makes the primary forget the one it replaced, where the promotion
+// could not: as long as it is configured, the nodes seem to follow each other in a
+// ring once the old one is back.
+func (w *Watcher) forgetSource(ctx context.Context) {
+	p, ok := w.topo.Node(w.known.roles)
+	if !ok || !p.Readable() || !p.Status.Writable() || !w.mayAct() {
+		return
+	}
+	for _, link := range p.Links {
+		if link.Source == "" || w.shunnedFor(link.Source) != p.Name {
+			continue
+		}
+		w.mendNode(ctx, p.Name, func(ctx context.Context, env promote.Env) func() {
+			err := promote.ForgetSource(ctx, env, p.Name, link.Channel)
+			return func() {
+				if err != nil {
+					w.note(slog.LevelWarn, p.Name, "still has its old source %s configured: %v", link.Source, err)
+					return
+				}
+				w.note(slog.LevelInfo, p.Name, "has forgotten its old source %s", link.Source)
+			}
+		})
 	}
 }
 
