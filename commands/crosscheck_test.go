@@ -136,8 +136,8 @@ func crossCheck(t *testing.T, cluster *sandbox.Cluster, c crossCause) (theirs, o
 	return askCheckMySQL(t, cluster, c, address), askFailwise(t, cluster, c, address)
 }
 
-// attached waits until the replicas have recovered from the cause before: their IO
-// threads sleep between attempts.
+// attached waits until the replicas have recovered from the cause before, and have
+// caught up: their IO threads sleep between attempts.
 func attached(t *testing.T, cluster *sandbox.Cluster) {
 	t.Helper()
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -153,11 +153,15 @@ func attached(t *testing.T, cluster *sandbox.Cluster) {
 			}
 		}
 		if connected == len(cluster.Nodes())-1 {
-			return
+			break
 		}
 		if time.Now().After(limit) {
 			t.Fatalf("a replica does not follow after a minute: %+v", last)
 		}
+	}
+	// What a delay held back must not come after the next cause's own transaction.
+	if err := cluster.AwaitSync(t.Context(), cluster.Node(0)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -92,7 +92,7 @@ func (e *Engine) retried(*node) verdict {
 		return verdict{reason: PromotionFailed, repeat: reportExhausted,
 			detail: fmt.Sprintf("all %d attempts have failed", t.Attempts)}
 	case e.now < e.retryAt:
-		return verdict{reason: PromotionFailed, detail: fmt.Sprintf("the next attempt comes at %s", e.retryAt)}
+		return verdict{reason: PromotionFailed, detail: fmt.Sprintf("the next attempt comes in %s", max(time.Second, (e.retryAt-e.now).Round(time.Second)))}
 	}
 	return verdict{}
 }
