@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,10 @@ const resolveCached = 0x20
 // as cached, since waiting for it can be stopped; so does everything where the
 // kernel cannot tell (Linux before 5.12).
 func Cached(path string) bool {
+	// The kernel's own, and names of this process's own files, such as /dev/fd/63.
+	if strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/") {
+		return true
+	}
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveCached}
 	at, err := retry(func() (int, error) { return unix.Openat2(unix.AT_FDCWD, path, &how) })
 	switch {
