@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -202,7 +203,7 @@ func (c *chaos) stop() {
 func (c *chaos) report() fakesReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := fakesReport{Faults: c.faults, Unknown: map[string]int{}}
+	r := fakesReport{Faults: maps.Clone(c.faults), Unknown: map[string]int{}}
 	for _, err := range c.errs {
 		r.Unknown[err.Error()]++
 	}
