@@ -29,6 +29,7 @@ type Session struct {
 	conn    *connection
 	closed  bool
 	pending *statement // the statement that the connection is busy with
+	version Version    // as of the latest login
 }
 
 // connection is one physical connection with what its server said at login.
@@ -100,6 +101,14 @@ func (s *Session) Version(ctx context.Context) (Version, error) {
 	return c.version, nil
 }
 
+// KnownVersion is the version as of the latest login, however long ago; false if
+// there was none. It asks nobody.
+func (s *Session) KnownVersion() (Version, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version, s.version.Flavour != 0
+}
+
 // ConnectionID is the server's id of this session, the id of its process list
 // (0 while it is not connected).
 func (s *Session) ConnectionID() uint64 {
@@ -146,6 +155,17 @@ func (s *Session) Renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.pending; p != nil && p.reads {
+		p.cancel()
+	}
+}
+
+// Abandon gives up a connection that waits for an answer, whatever it asked, so that
+// the next statement gets a new one: for a server of which nothing is wanted any
+// more but that it stops. What was sent may still take effect.
+func (s *Session) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pending; p != nil {
 		p.cancel()
 	}
 }
@@ -252,11 +272,17 @@ func (s *Session) connected(ctx context.Context) (*connection, error) {
 		s.conn = nil
 		return nil, s.fail("connect", ErrClosed, "")
 	}
-	s.admin = admin
+	s.admin, s.version = admin, c.version
 	return c, nil
 }
 
+// loginLimit bounds a login, whatever time the statement has that needs it: a hung
+// server accepts the connection and then says nothing, for ever.
+const loginLimit = 5 * time.Second
+
 func (s *Session) dial(ctx context.Context) (c *connection, admin bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, loginLimit)
+	defer cancel()
 	c, err = login(ctx, s.server)
 	if n := Number(err); n == 1040 || n == 1203 {
 		if server, ok := s.server.Admin(); ok {

@@ -125,7 +125,7 @@ func (r *run) end(ctx context.Context, err error) (Result, error) {
 	r.result.Plan = r.state.Plan
 	r.result.Fence, r.result.FenceWhy = r.state.Fence.State, r.state.Fence.Why
 	r.result.Loss = r.state.Loss
-	r.result.Opened = r.state.Opened
+	r.result.Opened, r.result.Fallen = r.state.Opened, r.state.Fallen
 	r.result.Proof = r.state.Proof
 	if r.state.Opened && r.plan.Operation != hooks.Recover {
 		r.result.NewPrimary = r.plan.Candidate

@@ -82,7 +82,11 @@ func (r *run) giveUp(ctx context.Context, n *Node, err error) bool {
 		return false
 	}
 	r.cancelRepointing()
-	if !fallen {
+	if fallen {
+		// A session that hangs in the proving write would keep everyone from fencing
+		// the node when it thaws.
+		n.Session.Abandon()
+	} else {
 		r.undoCandidate(ctx)
 	}
 	r.update(func(s *state) {

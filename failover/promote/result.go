@@ -159,6 +159,9 @@ type Result struct {
 	SemiSyncPending bool `json:"semi_sync_pending,omitempty"`
 	// Proof is the GTID of the proving write.
 	Proof string `json:"proof,omitempty"`
+	// Fallen are nodes that were opened and lost before their first write was proved.
+	// One that is back is to be fenced like the old primary.
+	Fallen []string `json:"fallen,omitempty"`
 	// Undone are what was taken back; UndoLeft what could not be.
 	Undone   []string `json:"undone,omitempty"`
 	UndoLeft []string `json:"undo_left,omitempty"`

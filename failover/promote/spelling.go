@@ -18,15 +18,18 @@ type spelling struct {
 	sourceVariable string
 }
 
-// spellingOf asks the node's version; an unreachable node is spelled like the
-// given fallback.
+// spellingOf goes by the node's version at its latest login, or asks; a node that was
+// never reached is spelled like the given fallback.
 func spellingOf(ctx context.Context, n *Node, fallback spelling) spelling {
 	if n == nil || n.Session == nil {
 		return fallback
 	}
-	v, err := n.Session.Version(ctx)
-	if err != nil {
-		return fallback
+	v, known := n.Session.KnownVersion()
+	if !known {
+		var err error
+		if v, err = n.Session.Version(ctx); err != nil {
+			return fallback
+		}
 	}
 	s := spelling{flavour: v.Flavour, sourceVariable: "master"}
 	if v.Flavour == mysql.MySQL {

@@ -34,9 +34,10 @@ func (tr *trial) finish() {
 			if err != nil {
 				return false
 			}
-			// A fenced old primary of MySQL is in offline_mode, and says so.
+			// On MySQL what was the primary and is fenced is in offline_mode, and says so.
 			o := s.Nodes[n.Index()].Outcome
-			return o == rules.OK || n.Index() == 0 && tr.primary.Index() != 0 && o.Alive()
+			replaced := n != tr.primary && (n.Index() == 0 || slices.Contains(tr.fell, n))
+			return o == rules.OK || replaced && o.Alive()
 		})
 	}
 	tr.refused = map[*sandbox.Node]string{}

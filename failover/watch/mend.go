@@ -27,7 +27,7 @@ func (w *Watcher) mend(ctx context.Context) {
 		}
 		switch {
 		case !n.Status.Writable():
-		case w.shunnedFor(n.Name) != "":
+		case w.replaced(n.Name):
 			w.fence(ctx, n.Name)
 		case w.cfg.EnforceReadOnly:
 			w.makeReadOnly(ctx, n.Name)
@@ -76,13 +76,19 @@ func (w *Watcher) shunnedFor(node string) string {
 	return w.engine.State(w.now).Shunned[node].FailedOverTo
 }
 
-// returned fences a shunned old primary the moment it answers again: its clients
-// may be back before anybody else.
+// replaced tells whether a node was the primary, if only for the moment between its
+// opening and its loss, and another one is now.
+func (w *Watcher) replaced(node string) bool {
+	return w.shunnedFor(node) != "" || w.fallen[node] && node != w.known.roles
+}
+
+// returned fences a replaced primary the moment it answers again: its clients may be
+// back before anybody else.
 func (w *Watcher) returned(m *member, r check.Result) {
 	if !r.Outcome.Alive() || w.running != nil || w.known.roles == m.Name || w.known.roles == "" || !w.mayAct() {
 		return
 	}
-	if w.shunnedFor(m.Name) == "" || w.known.fenced[m.Name] {
+	if !w.replaced(m.Name) || w.known.fenced[m.Name] {
 		return
 	}
 	w.fence(context.Background(), m.Name)
@@ -119,6 +125,9 @@ func (w *Watcher) fence(ctx context.Context, node string) {
 		state, words, err := promote.FenceReturned(ctx, env, node, primary)
 		return func() {
 			w.known.fenced[node] = state == promote.FenceProved
+			if state == promote.FenceProved {
+				delete(w.fallen, node)
+			}
 			switch {
 			case err != nil:
 				w.note(slog.LevelError, node, "it is not the primary and could not be set read-only: %v", err)
@@ -146,14 +155,10 @@ func (w *Watcher) makeReadOnly(ctx context.Context, node string) {
 	})
 }
 
-// identity is who a node is, as it said itself at the last reading; empty if it
-// never did.
-func (w *Watcher) identity(node string) string {
-	if n, ok := w.topo.Node(node); ok && n.Readable() {
-		return n.Status.Identity()
-	}
-	return ""
-}
+// identity is who a node is, as it said itself when it was last read; empty if it
+// never was. A primary that hangs is still known, so that the one before it, should
+// it be back, is kept from writing.
+func (w *Watcher) identity(node string) string { return w.known.identity[node] }
 
 // repoint tries again to attach a replica that a promotion left behind.
 func (w *Watcher) repoint(ctx context.Context, node string) {

@@ -197,6 +197,10 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	if result.Opened && op.recovers == "" {
 		w.semiSyncOwed = result.SemiSyncPending
 		w.left = map[string]string{}
+		for _, node := range result.Fallen {
+			w.fallen[node] = true
+		}
+		delete(w.fallen, result.NewPrimary)
 	}
 	for _, n := range result.Unpointed() {
 		w.left[n.Node] = n.Error

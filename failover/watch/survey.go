@@ -33,6 +33,8 @@ type known struct {
 	acknowledges map[string]bool
 	// episode is when a node's first alarm since it was last well was raised.
 	episode map[string]time.Time
+	// identity is who each node said it is when it was last read.
+	identity map[string]string
 	// fenced are old primaries that were set read-only since they were last down.
 	fenced map[string]bool
 }
@@ -161,7 +163,13 @@ func (w *Watcher) remember() {
 		k.connected = map[string]time.Time{}
 	}
 	k.lag = map[string]mysql.Fact[time.Duration]{}
+	if k.identity == nil {
+		k.identity = map[string]string{}
+	}
 	for _, n := range w.topo.Nodes {
+		if n.Readable() {
+			k.identity[n.Name] = n.Status.Identity()
+		}
 		if c, ok := n.Channel(w.topo.Primary); ok {
 			k.lag[n.Name] = c.Lag
 			if c.IO == mysql.ThreadYes {

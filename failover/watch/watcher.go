@@ -67,6 +67,7 @@ type Watcher struct {
 	forced  *operation // a failover that a user asked for and the engine has not answered
 	round   *roundRecord
 	fencing map[string]bool   // nodes that are being mended
+	fallen  map[string]bool   // nodes that a promotion opened and gave up, and that are not fenced
 	errands map[*errand]bool  // what an operation has to call back
 	left    map[string]string // nodes that do not follow the primary yet, and why
 	// semiSyncOwed: a promotion had to leave semi-sync off that was on before.
@@ -122,7 +123,7 @@ func New(cfg Config) (*Watcher, error) {
 	w := &Watcher{
 		cfg: cfg, began: time.Now(), inbox: make(chan input, inboxSize), surveyed: make(chan struct{}, 1), reload: make(chan struct{}, 1), done: make(chan struct{}),
 		leased:  make(chan lock.Lease, 1),
-		fencing: map[string]bool{}, errands: map[*errand]bool{}, left: map[string]string{}, decided: map[string]Decision{},
+		fencing: map[string]bool{}, fallen: map[string]bool{}, errands: map[*errand]bool{}, left: map[string]string{}, decided: map[string]Decision{},
 	}
 	w.statemap = newStatemap(cfg.Statemap, cfg.Profile.Rules())
 	w.rules = w.statemap.now
