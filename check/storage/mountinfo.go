@@ -27,15 +27,22 @@ func readMounts(r io.Reader) ([]Mount, error) {
 		if len(f) > dash+3 {
 			m.Options = f[dash+3]
 		}
-		for _, options := range []string{f[5], m.Options} {
-			for o := range strings.SplitSeq(options, ",") {
-				// ext4 says emergency_ro of a file system that it shut itself off.
-				m.ReadOnly = m.ReadOnly || o == "ro" || o == "emergency_ro" || o == "shutdown"
-			}
-		}
+		m.allReadOnly = readOnly(m.Options)
+		m.ReadOnly = m.allReadOnly || readOnly(f[5])
 		mounts = append(mounts, m)
 	}
 	return mounts, lines.Err()
+}
+
+// readOnly looks for an option that keeps writes away. ext4 says emergency_ro of a
+// file system that it shut itself off.
+func readOnly(options string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == "ro" || o == "emergency_ro" || o == "shutdown" {
+			return true
+		}
+	}
+	return false
 }
 
 // unescapeMount undoes the octal escapes of blanks and backslashes.
@@ -76,10 +83,12 @@ func mountOf(mounts []Mount, abs, dev string) *Mount {
 	if best != nil || dev == "" {
 		return best
 	}
-	// The path leads over a link to another mount: any one of that device.
-	for i := range mounts {
-		if mounts[i].dev == dev {
-			return &mounts[i]
+	// The path leads over a link to another mount, or its own is out of sight, as in a
+	// chroot: any one of that device. Whether that one takes writes says nothing.
+	for _, m := range mounts {
+		if m.dev == dev {
+			m.ReadOnly = m.allReadOnly
+			return &m
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ const mountinfo = `22 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 33 22 7:4 / /mnt rw - ext4 /dev/loop4 rw
 34 22 0:44 / /pool rw - btrfs /dev/sdc rw,space_cache=v2
 35 22 0:50 / /nfs rw - nfs4 host:/export rw,vers=4.2
+36 22 8:5 / /usr/local ro - ext4 /dev/sde rw
 `
 
 func TestMountOfAPath(t *testing.T) {
@@ -27,15 +28,18 @@ func TestMountOfAPath(t *testing.T) {
 		path, dev string
 		want      Mount
 	}{
-		{"/etc", "", Mount{"/", "ext4", "/dev/vda", false, "rw,discard", "254:0"}},
-		{"/var/lib/mysql", "", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1"}},
-		{"/var/lib/mysql/", "", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1"}},
-		{"/var/lib/mysqlx/y", "", Mount{"/", "ext4", "/dev/vda", false, "rw,discard", "254:0"}},
-		{"/var/lib/mysql/log dir/x", "", Mount{"/var/lib/mysql/log dir", "ext4", "/dev/sdb", true, "ro,errors=remount-ro", "8:2"}},
-		{"/mnt/x", "", Mount{"/mnt", "ext4", "/dev/loop4", false, "rw", "7:4"}}, // the last one covers the first
-		{"/mnt/x", "7:3", Mount{"/mnt", "ext4", "/dev/loop3", true, "rw,emergency_ro", "7:3"}},
-		{"/srv/link", "8:1", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1"}}, // a link elsewhere
-		{"/nfs/a/../b", "", Mount{"/nfs", "nfs4", "host:/export", false, "rw,vers=4.2", "0:50"}},
+		{"/etc", "", Mount{"/", "ext4", "/dev/vda", false, "rw,discard", "254:0", false}},
+		{"/var/lib/mysql", "", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1", false}},
+		{"/var/lib/mysql/", "", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1", false}},
+		{"/var/lib/mysqlx/y", "", Mount{"/", "ext4", "/dev/vda", false, "rw,discard", "254:0", false}},
+		{"/var/lib/mysql/log dir/x", "", Mount{"/var/lib/mysql/log dir", "ext4", "/dev/sdb", true, "ro,errors=remount-ro", "8:2", true}},
+		{"/mnt/x", "", Mount{"/mnt", "ext4", "/dev/loop4", false, "rw", "7:4", false}}, // the last one covers the first
+		{"/mnt/x", "7:3", Mount{"/mnt", "ext4", "/dev/loop3", true, "rw,emergency_ro", "7:3", true}},
+		{"/srv/link", "8:1", Mount{"/var/lib/mysql", "xfs", "/dev/sda1", false, "rw,attr2", "8:1", false}}, // a link elsewhere
+		{"/usr/local/x", "8:5", Mount{"/usr/local", "ext4", "/dev/sde", true, "rw", "8:5", false}},
+		{"/hidden", "8:5", Mount{"/usr/local", "ext4", "/dev/sde", false, "rw", "8:5", false}}, // its own mount is out of sight
+		{"/hidden", "7:3", Mount{"/mnt", "ext4", "/dev/loop3", true, "rw,emergency_ro", "7:3", true}},
+		{"/nfs/a/../b", "", Mount{"/nfs", "nfs4", "host:/export", false, "rw,vers=4.2", "0:50", false}},
 	} {
 		got := mountOf(mounts, c.path, c.dev)
 		if got == nil {

@@ -83,7 +83,8 @@ type Mount struct {
 	ReadOnly bool   `json:"read_only"`
 	Options  string `json:"options,omitempty"`
 
-	dev string // major:minor
+	dev         string // major:minor
+	allReadOnly bool   // the file system is read-only, wherever it is mounted
 }
 
 // Pressure is the share of the last ten seconds, in percent, in which tasks of the
