@@ -35,6 +35,26 @@ func FenceReturned(ctx context.Context, env Env, node, primary string) (FenceSta
 	return record.State, record.Why, nil
 }
 
+// Readmit lets clients in again on a node that was fenced and follows the primary now:
+// it ends MySQL's offline_mode. The node stays read-only.
+func Readmit(ctx context.Context, env Env, node string) error {
+	n := env.node(node)
+	if n == nil {
+		return fmt.Errorf("%s is not a configured node", node)
+	}
+	return readmit(ctx, n, env.withDefaults().Statement)
+}
+
+func readmit(ctx context.Context, n *Node, limit time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	flags, err := n.Session.ReadFlags(bounded)
+	if err != nil || !flags.OfflineMode {
+		return err
+	}
+	return firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.SetOfflineMode(ctx, false) })
+}
+
 // EnforceReadOnly makes a writable replica read-only and leaves its sessions
 // alone. primary is as for FenceReturned.
 func EnforceReadOnly(ctx context.Context, env Env, node, primary string) error {

@@ -76,8 +76,14 @@ func TestReturnedPrimaryIsFencedAndRecovered(t *testing.T) {
 		}
 		sqlExec(t, l.Node(0), stop, retry, start)
 		l.follows(l.Node(0), primary)
+		if flavour == sandbox.MySQL {
+			sqlExec(t, l.Node(0), "SET GLOBAL offline_mode=ON") // as a fence leaves it
+		}
 		if _, err := promote.Recover(bounded(t), l.env(), promote.RecoverRequest{Node: "db1", Primary: primary.Name()}); err != nil {
 			t.Fatal(err)
+		}
+		if flags, err := l.reader.Session("db1").ReadFlags(bounded(t)); err != nil || flags.OfflineMode {
+			t.Errorf("its clients are kept out: %+v, %v", flags, err)
 		}
 		if c := l.soleChannel("db1"); c.Retry != 7*time.Second {
 			t.Errorf("a working replica was attached anew: %+v", c)

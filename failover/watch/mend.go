@@ -162,9 +162,14 @@ func (w *Watcher) identity(node string) string { return w.known.identity[node] }
 
 // repoint tries again to attach a replica that a promotion left behind.
 func (w *Watcher) repoint(ctx context.Context, node string) {
-	primary := w.known.roles
+	primary, fenced := w.known.roles, w.known.fenced[node]
 	w.mendNode(ctx, node, func(ctx context.Context, env promote.Env) func() {
 		result := promote.RepointNode(ctx, env, node, primary)
+		if result.Done && fenced {
+			if err := promote.Readmit(ctx, env, node); err != nil {
+				result.Done, result.Error = false, err.Error()
+			}
+		}
 		return func() {
 			if result.Done {
 				delete(w.left, node)
