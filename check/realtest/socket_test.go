@@ -80,6 +80,9 @@ func serve(t *testing.T, network, address string) (net.Listener, *fakeserver.Ser
 	t.Helper()
 	l, err := net.Listen(network, address)
 	if err != nil {
+		if os.Getenv("FAILWISE_REQUIRE_SERVERS") == "1" {
+			t.Fatal(err)
+		}
 		t.Skipf("no listener on %s here: %v", address, err)
 	}
 	f := fakeserver.New(fakeserver.Behaviour{})

@@ -120,7 +120,7 @@ func TestStalledStateIsWaitedForOnlyAsLongAsAllowed(t *testing.T) {
 	name := filepath.Join(dir, stateName)
 	// Opening a FIFO for reading blocks until somebody writes to it.
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Skip("no FIFO here:", err)
+		t.Fatal(err)
 	}
 	s := NewStateFile(NewDir(dir))
 	var stalled *StalledError
