@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Flavour is the family of a server.
+// Flavour is the kind of server.
 type Flavour uint8
 
-// The flavours. FlavourUnknown is the zero value: no greeting came.
+// The flavours. FlavourUnknown is the zero value: that of a server that was not read.
 const (
 	FlavourUnknown Flavour = iota
 	MySQL
 	MariaDB
 )
 
-var flavourNames = [...]string{"", "mysql", "mariadb"}
+var flavourNames = [...]string{"unknown", "mysql", "mariadb"}
 
 func (f Flavour) String() string {
 	if int(f) < len(flavourNames) {
@@ -33,6 +33,15 @@ func ParseFlavour(s string) (Flavour, error) {
 		}
 	}
 	return FlavourUnknown, fmt.Errorf("unknown flavour %q: use mysql or mariadb", s)
+}
+
+// MarshalText is [Flavour.String].
+func (f Flavour) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText is [ParseFlavour].
+func (f *Flavour) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseFlavour(string(text))
+	return err
 }
 
 // versionAtLeast compares the leading numbers of a version such as

@@ -132,7 +132,7 @@ type resultJSON struct {
 	ServerErrno   uint16             `json:"server_errno,omitempty"`
 	SQLState      string             `json:"sqlstate,omitempty"`
 	ServerVersion string             `json:"server_version,omitempty"`
-	Flavour       string             `json:"flavour,omitempty"`
+	Flavour       Flavour            `json:"flavour,omitzero"`
 	Remote        string             `json:"remote,omitempty"`
 	Attempts      []attemptJSON      `json:"attempts,omitempty"`
 	TLS           string             `json:"tls,omitempty"`
@@ -154,7 +154,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		Time: r.Start.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: r.Elapsed.Seconds(),
 		Phases: map[string]float64{},
 		Errno:  int(r.Errno), Error: errnoName(r.Errno), ServerErrno: r.ServerErrno, SQLState: r.SQLState,
-		ServerVersion: r.ServerVersion, Flavour: r.Flavour.String(), Remote: r.Remote, TLS: r.TLS,
+		ServerVersion: r.ServerVersion, Flavour: r.Flavour, Remote: r.Remote, TLS: r.TLS,
 		Pending: r.Pending, SessionState: r.SessionState, Note: r.Note, Message: r.Message,
 	}
 	for p := rules.PhaseResolve; p <= r.Phase; p++ {

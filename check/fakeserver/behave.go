@@ -15,10 +15,7 @@ func (s *Session) behave() error {
 	if b.GreetingError != nil {
 		return s.Fail(b.GreetingError)
 	}
-	if err := s.Greet(b.Version, b.Plugin); err != nil {
-		return err
-	}
-	if _, err := s.Receive(); err != nil {
+	if err := s.Meet(b.Version, b.Plugin); err != nil {
 		return err
 	}
 	b = s.server.current()
@@ -31,21 +28,7 @@ func (s *Session) behave() error {
 	if err := s.OK(); err != nil {
 		return err
 	}
-	for {
-		command, text, err := s.Command()
-		if err != nil {
-			return err
-		}
-		if command != ComQuery {
-			if err := s.OK(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := s.answer(s.server.current(), text); err != nil {
-			return err
-		}
-	}
+	return s.Statements(func(text string) error { return s.answer(s.server.current(), text) })
 }
 
 // maxAllowedPacket is the packet limit that a server claims: 1 GiB, the largest.

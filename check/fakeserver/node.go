@@ -239,51 +239,37 @@ func (n *Node) play(s *Session) error {
 		n.visit()
 		return s.Fail(&Error{Number: 1040, State: "08004", Message: "Too many connections"})
 	}
-	if err := s.Greet(n.id.version(), ""); err != nil {
-		return err
-	}
-	if _, err := s.Receive(); err != nil {
+	if err := s.Meet(n.id.version(), ""); err != nil {
 		return err
 	}
 	if err := s.OK(); err != nil {
 		return err
 	}
-	for {
-		command, text, err := s.Command()
-		if err != nil {
-			return err
-		}
-		if command != ComQuery {
-			if err := s.OK(); err != nil {
-				return err
-			}
-			continue
-		}
-		probe := isProbe(text)
-		if probe {
-			n.visit()
-		}
-		if f, err = n.await(); err != nil {
-			return err
-		}
-		switch {
-		case f == Slow:
-			if err := s.Wait(SlowBy); err != nil {
-				return err
-			}
-		case f == Fails && probe:
-			if err := s.Fail(&Error{Number: 1030, State: "HY000", Message: "Got error 1 from storage engine"}); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := n.reply(s, text); err != nil {
-			return err
-		}
-	}
+	return s.Statements(func(text string) error { return n.statement(s, text) })
 }
 
-// reply answers one statement.
+// statement answers one statement as the node's fault has it.
+func (n *Node) statement(s *Session, text string) error {
+	probe := isProbe(text)
+	if probe {
+		n.visit()
+	}
+	f, err := n.await()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f == Slow:
+		if err := s.Wait(SlowBy); err != nil {
+			return err
+		}
+	case f == Fails && probe:
+		return s.Fail(&Error{Number: 1030, State: "HY000", Message: "Got error 1 from storage engine"})
+	}
+	return n.reply(s, text)
+}
+
+// reply answers one statement well.
 func (n *Node) reply(s *Session, text string) error {
 	n.mu.Lock()
 	answer, known := n.answers[text]

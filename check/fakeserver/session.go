@@ -134,15 +134,40 @@ func (s *Session) Fail(e *Error) error {
 	return s.Send(append(b, e.Message...))
 }
 
-// Login greets, reads the login and accepts it.
-func (s *Session) Login() error {
-	if err := s.Greet("", ""); err != nil {
+// Meet greets and reads the login, which the caller answers.
+func (s *Session) Meet(version, plugin string) error {
+	if err := s.Greet(version, plugin); err != nil {
 		return err
 	}
-	if _, err := s.Receive(); err != nil {
+	_, err := s.Receive()
+	return err
+}
+
+// Login greets, reads the login and accepts it.
+func (s *Session) Login() error {
+	if err := s.Meet("", ""); err != nil {
 		return err
 	}
 	return s.OK()
+}
+
+// Statements answers each statement with answer and every other command with OK, until
+// the session ends.
+func (s *Session) Statements(answer func(text string) error) error {
+	for {
+		command, text, err := s.Command()
+		if err != nil {
+			return err
+		}
+		if command == ComQuery {
+			err = answer(text)
+		} else {
+			err = s.OK()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // Command reads a command and its argument. COM_QUIT is an error.

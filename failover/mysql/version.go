@@ -5,45 +5,22 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"failwise/check"
 )
 
 // Flavour is the kind of server.
-type Flavour uint8
+type Flavour = check.Flavour
 
 // The flavours. The zero value is that of a server that was not read.
 const (
-	FlavourUnknown Flavour = iota
-	MySQL
-	MariaDB
+	FlavourUnknown = check.FlavourUnknown
+	MySQL          = check.MySQL
+	MariaDB        = check.MariaDB
 )
 
-var flavourNames = [...]string{"unknown", "mysql", "mariadb"}
-
-func (f Flavour) String() string {
-	if int(f) < len(flavourNames) {
-		return flavourNames[f]
-	}
-	return fmt.Sprintf("flavour(%d)", uint8(f))
-}
-
 // ParseFlavour is the inverse of [Flavour.String].
-func ParseFlavour(s string) (Flavour, error) {
-	for i, n := range flavourNames {
-		if n == s {
-			return Flavour(i), nil
-		}
-	}
-	return FlavourUnknown, fmt.Errorf("unknown flavour %q: want mysql or mariadb", s)
-}
-
-// MarshalText is [Flavour.String].
-func (f Flavour) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText is [ParseFlavour].
-func (f *Flavour) UnmarshalText(text []byte) (err error) {
-	*f, err = ParseFlavour(string(text))
-	return err
-}
+func ParseFlavour(s string) (Flavour, error) { return check.ParseFlavour(s) }
 
 // Version is a server's flavour and version.
 type Version struct {
