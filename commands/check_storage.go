@@ -34,7 +34,7 @@ func checkStorageCommand() *command {
 			"CRITICAL whatever the thresholds.",
 		examples: []example{
 			{"check storage /var/lib/mysql", "with the built-in thresholds"},
-			{"check storage /var/lib/mysql /var/log/mysql -w write=50ms -c write=500ms -c space=5:", "own thresholds, two disks side by side"},
+			{"check storage /var/lib/mysql /var/log/mysql -w 50ms -c space=5:", "own thresholds, two disks side by side"},
 			{"check storage /var/lib/mysql --no-write -t 5s -v", "as a user who may only read, with the evidence"},
 		},
 		flags: []cli.Flag{

@@ -40,7 +40,7 @@ func checkProbeCommand(name string) *command {
 			"Instead of it, one -H or -S may be given. Ranges are in seconds or durations.",
 		examples: []example{
 			{"check " + name + " db1 -w 1s -c 3s", "slower than 1 s is WARNING, than 3 s CRITICAL"},
-			{"check " + name + " -H db1 -P 3307 -u monitor --password-file /etc/failwise/monitor -v", "with the evidence"},
+			{"check " + name + " -H db1:3307 -u monitor --password-file /etc/fw.pass -v", "with the evidence"},
 			{"check " + name + " db1 --critical-on too_many_connections", "which is WARNING by itself"},
 		},
 		flags: flags,

@@ -25,7 +25,7 @@ func checkReplicaCommand() *command {
 			"names it; else only what was received and not applied is known.",
 		examples: []example{
 			{"check replica db2 -w 10s -c 60s", "lag above 10 s is WARNING, above 60 s CRITICAL"},
-			{"check replica db2 -H db1 -H db2 -u monitor --warning-transactions 1000", "a cluster given by flags alone"},
+			{"check replica db2 -H db1 -H db2 --warning-transactions 1000", "a cluster given by flags alone"},
 			{"check replica db2 --critical-heartbeat 30s", "the primary is frozen, or its watcher is gone"},
 		},
 		flags: append(thresholdFlags("the lag"),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,4 +175,29 @@ func canonical(a arguments) string {
 		}
 	}
 	return strings.Join(append([]string{"failwise" + global, a.command.title() + local, "--"}, a.operands...), " ")
+}
+
+// Who reads help in a pager or a file has 80 columns too, and copies the examples.
+func TestHelpFitsIntoEightyColumns(t *testing.T) {
+	var look func(c *command)
+	look = func(c *command) {
+		p, out, _ := testProcess("")
+		if err := writeHelp(p, c); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			if n := utf8.RuneCountInString(line); n > helpColumns {
+				t.Errorf("%s: %d columns: %s", c.line(), n, line)
+			}
+		}
+		for _, e := range c.examples {
+			if line := "  failwise " + e.line; !strings.Contains(out.String(), line+"\n") {
+				t.Errorf("%s: the example is broken over two lines: %s", c.line(), line)
+			}
+		}
+		for _, name := range c.names() {
+			look(c.sub(name))
+		}
+	}
+	look(tree())
 }

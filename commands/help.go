@@ -59,12 +59,15 @@ func (c *command) names() []string {
 	return names
 }
 
+// helpColumns is the width of help that goes to a file or a pager.
+const helpColumns = 80
+
 func writeHelp(p Process, c *command) error {
-	text, width := c.help(), p.columns(Stdout)
-	if width > 0 {
-		text = reflow(text)
+	width := p.columns(Stdout)
+	if width == 0 {
+		width = helpColumns
 	}
-	_, err := fmt.Fprint(p.Out, fold(text, width))
+	_, err := fmt.Fprint(p.Out, fold(reflow(c.help()), width))
 	return err
 }
 

@@ -17,7 +17,7 @@ func importCommand() *command {
 	return &command{
 		name:     "import",
 		summary:  "turn another tool's configuration into failwise's",
-		examples: []example{{"import mha /etc/masterha/app1.cnf --global /etc/masterha_default.cnf > failwise.yaml", ""}},
+		examples: []example{{"import mha app1.cnf --global default.cnf > failwise.yaml", ""}},
 		branches: []branch{{"mha", importMHACommand}},
 	}
 }
@@ -34,7 +34,7 @@ func importMHACommand() *command {
 			"\n" +
 			"Exit code 0; 2 if a file is wrong: then every mistake is listed, and nothing is written.",
 		examples: []example{
-			{"import mha /etc/masterha/app1.cnf --global /etc/masterha_default.cnf > failwise.yaml", ""},
+			{"import mha app1.cnf --global default.cnf > failwise.yaml", ""},
 			{"import mha app1.cnf --cluster shop", "under another name"},
 		},
 		flags:   []cli.Flag{&cli.StringFlag{Name: "global", Usage: "the global configuration, masterha_default.cnf (`FILE`)"}},
