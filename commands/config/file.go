@@ -261,8 +261,13 @@ func unknownKey(name string, keys map[string]Key) (text, hint string) {
 			return text, "did you mean " + k + "?"
 		}
 	}
-	if k, found := keysOf(true)[name]; found {
-		return text + " here", k.Name + " belongs below clusters.NAME or defaults"
+	switch stands := func(table map[string]Key) bool { _, found := table[name]; return found || isPrefix(name, table) }; {
+	case stands(keysOf(true)):
+		return text + " here", name + " belongs below clusters.NAME or defaults"
+	case stands(keysOf(false)):
+		return text + " here", name + " belongs at the top of the file: it is one for all clusters"
+	case name == "monitor":
+		return text, "the monitoring account is user and password_file (or password_command) of the cluster itself"
 	}
 	return text, "docs/configuration.md lists all keys"
 }

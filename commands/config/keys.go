@@ -47,7 +47,7 @@ var keys = [...]Key{
 	{Name: "settle_restarts", Cluster: true, Kind: Count, Profile: true, Doc: "How often a settle may start anew."},
 	{Name: "quota", Cluster: true, Kind: Count, Unit: "failovers", Profile: true, Doc: "Automatic failovers until the quota is refilled. 0 is no quota."},
 	{Name: "quota_refill", Cluster: true, Kind: Text, Default: "manual", check: checkQuotaRefill, Doc: "manual (failwise quota reset), recovered (the old primary is back in sync), or a duration after the last failover."},
-	{Name: "age_limit", Cluster: true, Kind: Duration, Profile: true, Doc: "No failover sooner than this after the last one. 0 is no limit."},
+	{Name: "age_limit", Cluster: true, Kind: Duration, Profile: true, Doc: "No failover sooner than this after the last finished one. 0 is no limit."},
 	{Name: "retry", Cluster: true, Kind: Duration, Profile: true, Doc: "Time between a failed promotion and the next attempt."},
 	{Name: "attempts", Cluster: true, Kind: Count, Profile: true, Doc: "Promotions tried in one episode."},
 	{Name: "policy", Cluster: true, Kind: Text, Default: "automatic", Choices: []string{"automatic", "manual", "maintenance"}, Flag: "policy", Doc: "Policy mode until failwise policy sets another. A cluster given by flags alone is manual unless --policy says otherwise."},
