@@ -245,7 +245,7 @@ func operationFailure(err error) error {
 	case errors.Is(err, promote.ErrNoCandidate):
 		f = f.hint("failwise candidates says why each replica is not eligible")
 	case errors.Is(err, watch.ErrPrimary):
-		f = f.hint("failwise topology says why")
+		f = f.hint("failwise topology shows every node")
 	case errors.As(err, &refusal) && contains(ignorable(), refusal.Reason.String()):
 		f = f.hint("--ignore %s passes over this check; a primary that still works is changed with failwise switch", refusal.Reason)
 	case errors.As(err, &refusal):

@@ -69,7 +69,9 @@ type Fact struct {
 	Nodes     []Node                       `json:"nodes,omitempty"`
 	Rules     map[rules.Outcome]rules.Rule `json:"rules,omitempty"`
 	Ignore    []Reason                     `json:"ignore,omitempty"`
-	Detail    string                       `json:"detail,omitempty"`
+	// Unfinished is true of a promotion whose new primary was lost before its first write.
+	Unfinished bool   `json:"unfinished,omitempty"`
+	Detail     string `json:"detail,omitempty"`
 }
 
 // PolicyIs says that somebody set the policy: of the whole cluster if node is
@@ -130,6 +132,13 @@ func Opened() Fact { return Fact{Kind: FactOpened} }
 
 // PromotedTo ends a promotion: node is the primary now.
 func PromotedTo(node string) Fact { return Fact{Kind: FactPromoted, Node: node} }
+
+// PromotedUnfinished ends a promotion that opened node, lost it before its first
+// write and had no other: node is the primary, and the age limit does not begin,
+// since the cluster is as much without a primary as before.
+func PromotedUnfinished(node string) Fact {
+	return Fact{Kind: FactPromoted, Node: node, Unfinished: true}
+}
 
 // PromotionFailedBecause ends a promotion that was undone.
 func PromotionFailedBecause(why string) Fact { return Fact{Kind: FactPromotionFailed, Detail: why} }

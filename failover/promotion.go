@@ -141,13 +141,16 @@ func (e *Engine) forcedCandidate(p *node) verdict {
 	return verdict{}
 }
 
-// promoted ends a promotion: next is the primary now, the old one is shunned.
-func (e *Engine) promoted(next *node) {
+// promoted ends a promotion: next is the primary now, the old one is shunned. The
+// age limit runs from a finished one.
+func (e *Engine) promoted(next *node, finished bool) {
 	if e.operation.running && !e.operation.forced {
 		e.quotaUsed++
 	}
 	e.operation = operation{}
-	e.lastFailover = e.now
+	if finished {
+		e.lastFailover = e.now
+	}
 	ev := Event{Kind: Promoted, Node: next.Name, Outcome: next.outcome}
 	for _, old := range e.nodes {
 		if old == next || old != e.primary && old.stage != InFailover {

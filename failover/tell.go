@@ -72,7 +72,7 @@ func (e *Engine) take(n *node, f Fact) error {
 	case FactOpened:
 		e.operation.opened = true
 	case FactPromoted:
-		e.promoted(n)
+		e.promoted(n, !f.Unfinished)
 	case FactPromotionFailed:
 		e.promotionFailed(f.Detail)
 	case FactRecovered:

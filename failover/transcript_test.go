@@ -276,6 +276,9 @@ func (x *transcript) fact(words []string) failover.Fact {
 	case "opened":
 		return failover.Opened()
 	case "promoted":
+		if arg(2) == "unfinished" {
+			return failover.PromotedUnfinished(arg(1))
+		}
 		return failover.PromotedTo(arg(1))
 	case "failed":
 		return failover.PromotionFailedBecause(strings.Join(words[1:], " "))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"failwise/failover/mysql"
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 )
@@ -218,6 +219,39 @@ func TestCandidateThatDoesNotCatchUp(t *testing.T) {
 	})
 }
 
+// Where no candidate catches up, all is undone, and every replica receives again:
+// those too that had given way.
+func TestCandidatesThatGaveWayReceiveAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour})
+		l.settings.CatchUp = time.Second
+		for _, n := range l.Nodes()[1:] {
+			conn, err := n.Root().Conn(bounded(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.ExecContext(bounded(t), "LOCK TABLES app.ledger READ"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sqlExec(t, l.Node(0), "INSERT INTO app.ledger (id, node) VALUES (1, 'a')")
+		time.Sleep(300 * time.Millisecond)
+		l.look()
+		sandbox.Break(t, "kill", l.Node(0))
+		result, err := promote.Failover(bounded(t), l.env(), promote.FailoverRequest{OldPrimary: "db1"})
+		if !errors.Is(err, promote.ErrNoCandidate) || result.Opened || len(result.UndoLeft) > 0 {
+			t.Fatalf("error %v, result %+v", err, result)
+		}
+		for _, reading := range l.reader.Read(bounded(t))[1:] {
+			channels := reading.Status.Channels.Or(nil)
+			if len(channels) != 1 || channels[0].IO == mysql.ThreadNo || channels[0].SQL != mysql.ThreadYes {
+				t.Errorf("%s: %+v, %v", reading.Name, channels, reading.Error)
+			}
+		}
+	})
+}
+
 // A sibling that cannot be stopped is left behind, reported, and can be repointed
 // later; the others are not held up.
 func TestSiblingThatCannotBeRepointedIsReported(t *testing.T) {
@@ -344,14 +378,16 @@ func sorted(m map[string]string) []string {
 }
 
 // A candidate that freezes answers nothing any more and refuses nothing either:
-// whatever step it is at, the other replica is promoted.
+// whatever step it is at, the other replica is promoted. The time limits here are
+// longer than the test: nobody may wait for one.
 func TestCandidateFreezesAtEachStep(t *testing.T) {
-	points := []string{"prepare begun", "open begun", "prove begun"}
+	points := []string{"prepare begun", "open begun", "prove begun", "choose done", "fence done"}
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
 		for _, point := range risky(flavour, points, 0) {
 			t.Run(point, func(t *testing.T) {
 				l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true}, "db2")
-				l.settings.Statement, l.settings.Repoint, l.settings.Verify = 2*time.Second, 3*time.Second, 3*time.Second
+				l.settings.Statement, l.settings.Repoint, l.settings.Verify = time.Hour, time.Hour, time.Hour
+				l.settings.CatchUp = time.Hour
 				writer := l.StartWriter(bounded(t), sandbox.WriterOptions{})
 				awaitAck(t, writer, time.Now())
 				l.settled(writer)

@@ -17,6 +17,9 @@ type Contest struct {
 	// Shunned and InMaintenance name nodes that must not be chosen, and why.
 	Shunned       map[string]string
 	InMaintenance map[string]string
+	// Alike are nodes that an earlier promotion replaced by the old primary, which it
+	// lost before its first write: see topology.Contest.
+	Alike []string
 	// Ignore names rules of package topology that shall not reject: what a forced
 	// failover was told to pass over.
 	Ignore []string
@@ -43,16 +46,9 @@ func (c Contest) Choose(q Question) (Choice, error) {
 	}
 	t := topology.Judge(readings, c.Memory, time.Time{})
 	t.Primary = q.OldPrimary
-	for i := range t.Nodes {
-		for j, link := range t.Nodes[i].Links {
-			if slices.Contains(q.Fallen, link.Source) {
-				t.Nodes[i].Links[j].Source = q.OldPrimary
-			}
-		}
-	}
 	found := topology.Choose(topology.Contest{
 		Topology: t, OldPrimary: q.OldPrimary, OldProgress: q.Seen.Progress,
-		Shunned: c.Shunned, InMaintenance: c.InMaintenance,
+		Shunned: c.Shunned, InMaintenance: c.InMaintenance, Alike: append(slices.Clone(c.Alike), q.Fallen...),
 	})
 	return c.choice(found)
 }

@@ -22,6 +22,9 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 	if len(channels) > 1 {
 		return fmt.Errorf("it has %d replication channels: keep one", len(channels))
 	}
+	if err := noSource(ctx, n, r.env.Statement); err != nil {
+		return err
+	}
 	options := mysql.SourceOptions{Host: to.Host, Port: to.Port, User: account.User, Password: account.Secret, TLS: account.TLS}
 	options.HeartbeatPeriod, options.ConnectRetry, options.RetryCount = r.usual()
 	if len(channels) == 1 {
@@ -37,17 +40,9 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 		return errors.New("it has no replication account: set replication.user and replication.password_file in the configuration")
 	}
 	statement := func(f func(context.Context) error) error { return firmly(ctx, n.Session, r.env.Statement, f) }
-	if semi, known := st.SemiSync.Get(); known {
-		if semi.SourceEnabled {
-			// Left on, its applier would wait for acknowledgements at its first event.
-			if err := statement(func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) }); err != nil {
-				return err
-			}
-		}
-		if semiSync && semi.ReplicaInstalled && !semi.ReplicaEnabled {
-			if err := statement(func(ctx context.Context) error { return n.Session.SetSemiSyncReplica(ctx, true) }); err != nil {
-				return err
-			}
+	if semi, known := st.SemiSync.Get(); known && semiSync && semi.ReplicaInstalled && !semi.ReplicaEnabled {
+		if err := statement(func(ctx context.Context) error { return n.Session.SetSemiSyncReplica(ctx, true) }); err != nil {
+			return err
 		}
 	}
 	if st.Version.Flavour == mysql.MariaDB {
@@ -69,6 +64,18 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 		}
 	}
 	return statement(func(ctx context.Context) error { return n.Session.StartReplication(ctx, options.Channel) })
+}
+
+// noSource switches the semi-sync source side of a replica off: left on, its applier
+// would wait for acknowledgements at its first event.
+func noSource(ctx context.Context, n *Node, limit time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	semi, err := n.Session.SemiSync(bounded)
+	if err != nil || !semi.SourceEnabled {
+		return err
+	}
+	return firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) })
 }
 
 // usual is how a sibling's channel is set: its heartbeat period, and how often and

@@ -47,8 +47,11 @@ func (r *run) failover(ctx context.Context) error {
 	return r.finish(ctx)
 }
 
-// promote takes one candidate from its received transactions to its first write.
+// promote takes one candidate from its received transactions to its first write. A
+// candidate that answers nobody on the way is given up.
 func (r *run) promote(ctx context.Context, picked chosen) error {
+	ctx, stop := attend(ctx, picked.node)
+	defer stop()
 	if err := r.catchUp(ctx, picked); err != nil {
 		return err
 	}
@@ -71,28 +74,36 @@ func (r *run) promote(ctx context.Context, picked chosen) error {
 }
 
 // giveUp decides whether the next candidate may be tried after this one failed,
-// and takes back what was done to the siblings for its sake.
+// and takes back what was done to the siblings for its sake. The candidate itself stays
+// stopped: a receiver that runs again could acknowledge what the next one has not.
 func (r *run) giveUp(ctx context.Context, n *Node, err error) bool {
 	var candidate errCandidate
-	fallen := errors.Is(err, errFallen)
-	if !fallen && !errors.As(err, &candidate) {
+	fallen, mute := errors.Is(err, errFallen), errors.Is(err, errSilent)
+	if !fallen && !mute && !errors.As(err, &candidate) {
 		return false
 	}
 	if ctx.Err() != nil && !r.state.Opened {
 		return false
 	}
 	r.cancelRepointing()
-	if fallen {
-		// A session that hangs in the proving write would keep everyone from fencing
-		// the node when it thaws.
+	if fallen || mute {
+		// A session that hangs would keep everyone from fencing or repointing the node
+		// when it thaws.
 		n.Session.Abandon()
-	} else {
-		r.undoCandidate(ctx)
+		r.gone[n.Name] = true
+	}
+	if !fallen {
+		r.follow(ctx, r.state.Repointed)
+	}
+	if !fallen && !mute {
+		r.undoSemiSync(ctx)
 	}
 	r.update(func(s *state) {
 		s.Tried = append(s.Tried, tried{Node: n.Name, Why: err.Error()})
 		if fallen {
 			s.Fallen = append(s.Fallen, n.Name)
+		} else if s.Prepared != "" {
+			s.GivenUp = append(s.GivenUp, s.Prepared)
 		}
 		s.Prepared, s.Detour, s.SemiSync, s.SemiSyncLater = "", "", false, false
 		s.Repointed = nil

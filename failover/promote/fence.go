@@ -34,7 +34,7 @@ func (r *run) fenceOld(ctx context.Context) error {
 		var old fenceRecord
 		var mu sync.Mutex
 		r.each(targets, func(n *Node) error {
-			record := r.fenceNode(ctx, n)
+			record := r.fenceNode(ctx, n, r.patience(n))
 			mu.Lock()
 			defer mu.Unlock()
 			if n.Name == r.plan.OldPrimary {
@@ -124,10 +124,22 @@ func (f fenceRecord) over(earlier fenceRecord) fenceRecord {
 
 // fenceNode makes one server refuse writes: read_only from one session while the
 // clients' sessions are ended from another, since each waits for the other.
-func (r *run) fenceNode(ctx context.Context, n *Node) fenceRecord {
+func (r *run) fenceNode(ctx context.Context, n *Node, limit time.Duration) fenceRecord {
 	first, second, done := n.fencers()
 	defer done()
-	return fence(ctx, first, second, n, r.env.Fence)
+	return fence(ctx, first, second, n, limit)
+}
+
+// fallenLimit bounds the fence of a node that was just lost: it answered nobody or
+// refused, and writers wait.
+const fallenLimit = time.Second
+
+// patience is how long the fence of a node may take.
+func (r *run) patience(n *Node) time.Duration {
+	if slices.Contains(r.state.Fallen, n.Name) {
+		return min(fallenLimit, r.env.Fence)
+	}
+	return r.env.Fence
 }
 
 // fencers are two sessions for a fence, those that are free first: one that hangs in

@@ -30,7 +30,7 @@ func (r *run) open(ctx context.Context, n *Node) error {
 		return &StepError{Step: Open, Target: n.Name, Err: err}
 	}
 	if err := ctx.Err(); err != nil && !r.state.Opened {
-		return &StepError{Step: Open, Target: n.Name, Err: fmt.Errorf("stopped: %w", err)}
+		return &StepError{Step: Open, Target: n.Name, Err: fmt.Errorf("stopped: %w", context.Cause(ctx))}
 	}
 	r.update(func(s *state) { s.Opened = true })
 	return r.do(ctx, Open, n.Name, 0, func(ctx context.Context) (string, error) {
@@ -41,7 +41,7 @@ func (r *run) open(ctx context.Context, n *Node) error {
 			}
 			r.note(Open, n.Name, err.Error())
 			if !answers(ctx, n) {
-				return "", fmt.Errorf("%w: it gives no answer: %w", errFallen, err)
+				return "", fmt.Errorf("%w: %w: %w", errFallen, errSilent, err)
 			}
 			pause(ctx, openPause)
 		}
@@ -82,15 +82,14 @@ func (r *run) prove(ctx context.Context, n *Node) error {
 	return r.do(ctx, Prove, n.Name, 0, func(ctx context.Context) (string, error) {
 		bounded, cancel := context.WithTimeout(ctx, proveLimit)
 		defer cancel()
-		silent := r.watchSilence(bounded, n, cancel)
 		position, err := n.Session.Prove(bounded, r.env.Watcher)
 		if unreachable(err) {
 			// The session may have broken for its own reasons: one more attempt tells.
 			position, err = n.Session.Prove(bounded, r.env.Watcher)
 		}
 		switch {
-		case err != nil && silent():
-			return "", fmt.Errorf("%w: it gives no answer: %w", errFallen, err)
+		case err != nil && silent(ctx):
+			return "", fmt.Errorf("%w: %w", errFallen, err)
 		case err == nil:
 			r.mu.Lock()
 			r.state.Proof, r.state.Proved = position, true
@@ -103,46 +102,4 @@ func (r *run) prove(ctx context.Context, n *Node) error {
 			return "", err
 		}
 	})
-}
-
-// watchSilence looks, while a statement of ours is waited for, whether the server
-// still answers others, and gives up the wait when it does not: a write that waits
-// for an acknowledgement is slow, a server that is frozen is lost. The function
-// it returns ends the watch and tells whether that happened.
-func (r *run) watchSilence(ctx context.Context, n *Node, giveUp context.CancelFunc) func() bool {
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan bool, 1)
-	go func() {
-		for pause(ctx, r.env.Statement); ctx.Err() == nil; pause(ctx, r.env.Statement) {
-			if !answers(ctx, n) && ctx.Err() == nil {
-				giveUp()
-				ended <- true
-				return
-			}
-		}
-		ended <- false
-	}()
-	return func() bool {
-		stop()
-		return <-ended
-	}
-}
-
-// answers tells whether a new session to a node gets an answer, be it an error.
-func answers(ctx context.Context, n *Node) bool {
-	ctx, cancel := context.WithTimeout(ctx, cancelLimit)
-	defer cancel()
-	s := n.Session.Sibling()
-	defer func() { _ = s.Close() }() // it has done what it was for
-	_, err := s.ReadFlags(ctx)
-	return err == nil || mysql.Number(err) != 0
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -117,13 +117,13 @@ func (r *run) awaitRepoints() {
 
 // awaitAttached waits until that many siblings are attached, all have ended, or
 // the limit for a statement is over. It gives how many are. Siblings that could not
-// be read before are not waited for.
+// be read before, or were lost as candidates, are not waited for.
 func (r *run) awaitAttached(ctx context.Context, needed int) int {
 	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
 	defer cancel()
 	var expected []*repointing
 	for name, p := range r.repoints {
-		if _, known := r.before(name); known {
+		if _, known := r.before(name); known && !r.gone[name] {
 			expected = append(expected, p)
 		}
 	}
@@ -160,6 +160,9 @@ func (r *run) awaitAttached(ctx context.Context, needed int) int {
 // repointOne makes one sibling follow to, with its options kept.
 func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p *repointing) {
 	fail := func(err error) {
+		if silent(ctx) {
+			err = fmt.Errorf("%w: %w", errSilent, err)
+		}
 		p.result.Err, p.result.Error = err, err.Error()
 		r.report(Progress{Step: Repoint, Target: p.result.Node, State: StepFailed, Err: err})
 	}
@@ -167,6 +170,8 @@ func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p
 		fail(fmt.Errorf("%s is not a configured node", p.result.Node))
 		return
 	}
+	ctx, stop := attend(ctx, n)
+	defer stop()
 	begun := time.Now()
 	before, known := r.before(n.Name)
 	if !known {
@@ -224,6 +229,12 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 		// Before anything is stopped: a new source discards what was received and not
 		// applied, and on MariaDB so does any start after both threads were stopped.
 		if err := r.notAstray(ctx, n, to, true); err != nil {
+			return err
+		}
+	}
+	if r.mending || r.state.tried(n.Name) {
+		// It may have been made a source; its applier waits for acknowledgements then.
+		if err := noSource(ctx, n, limit); err != nil {
 			return err
 		}
 	}

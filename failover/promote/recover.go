@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,13 +74,9 @@ func (r *run) bringBack(ctx context.Context) error {
 	err := r.do(ctx, Compare, n.Name, 0, func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
 		defer cancel()
-		read := func(of *Node, st *mysql.Status) error {
-			return again(func() (err error) {
-				*st, err = of.Session.Status(ctx)
-				return err
-			})
-		}
-		if err := errors.Join(read(n, &mine), read(to, &its)); err != nil {
+		both := r.readAll(ctx, []string{n.Name, to.Name})
+		mine, its = both[0].Status, both[1].Status
+		if err := cmp.Or(both[0].Err, both[1].Err); err != nil {
 			return "", err
 		}
 		if !its.Writable() {
@@ -93,10 +90,10 @@ func (r *run) bringBack(ctx context.Context) error {
 			return "", err
 		}
 		// The node first: what it gets from the primary in between is no difference.
-		if err := read(n, &mine); err != nil {
-			return "", err
-		}
-		if err := read(to, &its); err != nil {
+		node := r.readAll(ctx, []string{n.Name})[0]
+		primary := r.readAll(ctx, []string{to.Name})[0]
+		mine, its = node.Status, primary.Status
+		if err := cmp.Or(node.Err, primary.Err); err != nil {
 			return "", err
 		}
 		if errant := errantOf(mine, its, r.env.Seen.Progress); !errant.IsEmpty() {
@@ -114,7 +111,7 @@ func (r *run) bringBack(ctx context.Context) error {
 		defer cancel()
 		// A replica that works keeps its channel as it is: options, filters, account.
 		if r.alreadyFollows(ctx, n, to) {
-			return "follows " + to.Name + " already", readmit(ctx, n, r.env.Statement)
+			return "follows " + to.Name + " already", errors.Join(noSource(ctx, n, r.env.Statement), readmit(ctx, n, r.env.Statement))
 		}
 		if err := r.demote(ctx, n, to, mine, semi.SourceEnabled || r.env.SemiSyncWanted); err != nil {
 			return "", err
@@ -190,7 +187,7 @@ func (r *run) closeForGood(ctx context.Context, n *Node, writable bool) error {
 			return err
 		}
 	}
-	if record := r.fenceNode(ctx, n); record.State != FenceProved {
+	if record := r.fenceNode(ctx, n, r.env.Fence); record.State != FenceProved {
 		return fmt.Errorf("%w: %s: %s", ErrNotFenced, record.State, record.Why)
 	}
 	return nil

@@ -197,6 +197,7 @@ func running(ctx context.Context, s *mysql.Session, limit time.Duration) error {
 // what the replica received and did not apply is fetched again from the primary.
 func RepointNode(ctx context.Context, env Env, node, primary string) NodeResult {
 	r := newRun(env, Plan{Candidate: primary, Siblings: []string{node}})
+	r.mending = true
 	p := &repointing{attached: make(chan struct{}), done: make(chan struct{}), result: NodeResult{Node: node}}
 	to := r.nodes[primary]
 	if to == nil {

@@ -69,7 +69,7 @@ func (r *run) forward(ctx context.Context) error {
 	if r.plan.Operation == hooks.Failover {
 		// Time has passed: the old primary may be back.
 		r.each(append([]string{r.plan.OldPrimary}, r.state.Fallen...), func(old *Node) error {
-			record := r.fenceNode(ctx, old)
+			record := r.fenceNode(ctx, old, r.patience(old))
 			r.note(Fence, old.Name, record.State.String()+": "+record.Why)
 			if old.Name == r.plan.OldPrimary {
 				r.update(func(s *state) { s.Fence = record.over(s.Fence) })

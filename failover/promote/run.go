@@ -26,7 +26,9 @@ type run struct {
 	repoints     map[string]*repointing
 	stopRepoints context.CancelFunc
 
-	resumed  bool // an earlier process may have done part of it
+	gone     map[string]bool // nodes that were silent or lost a moment ago
+	resumed  bool            // an earlier process may have done part of it
+	mending  bool            // of a node that a promotion left behind
 	picked   chosen
 	readings map[string]Reading // the last good reading of each replica
 
@@ -42,7 +44,7 @@ func newRun(env Env, plan Plan) *run {
 	if env.Now == nil {
 		env.Now = time.Now
 	}
-	r := &run{env: env, started: time.Now(), nodes: map[string]*Node{}, readings: map[string]Reading{}, log: noLog{}}
+	r := &run{env: env, started: time.Now(), nodes: map[string]*Node{}, readings: map[string]Reading{}, gone: map[string]bool{}, log: noLog{}}
 	for i := range env.Nodes {
 		r.nodes[env.Nodes[i].Name] = &env.Nodes[i]
 	}
@@ -62,9 +64,11 @@ func (noLog) Finish(context.Context, time.Time, string, string) error { return n
 // notes how it ended. f returns what came of it in words.
 func (r *run) do(ctx context.Context, name StepName, target string, limit time.Duration, f func(context.Context) (string, error)) error {
 	if r.state.Opened {
-		ctx = context.WithoutCancel(ctx)
-	} else if err := ctx.Err(); err != nil {
-		return &StepError{Step: name, Target: target, Err: fmt.Errorf("stopped: %w", err)}
+		forward, cancel := unstoppable(ctx)
+		defer cancel()
+		ctx = forward
+	} else if ctx.Err() != nil {
+		return &StepError{Step: name, Target: target, Err: fmt.Errorf("stopped: %w", context.Cause(ctx))}
 	}
 	if saidBefore(name) {
 		r.writeLater(journal.StepBegin, name, target, "")
@@ -86,6 +90,9 @@ func (r *run) do(ctx context.Context, name StepName, target string, limit time.D
 	p := Progress{Step: name, Target: target, State: StepDone, Took: took, Result: words}
 	mark := journal.StepDone
 	if err != nil {
+		if silent(ctx) && !errors.Is(err, errSilent) {
+			err = fmt.Errorf("%w: %w", errSilent, err)
+		}
 		var step *StepError
 		if !errors.As(err, &step) {
 			err = &StepError{Step: name, Target: target, Err: err, Opened: r.state.Opened}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +34,13 @@ func (r *run) replicas() []string {
 func (r *run) starve(ctx context.Context) ([]Reading, error) {
 	names := r.replicas()
 	readings := make(map[string]Reading, len(names))
-	r.update(func(s *state) { s.Starved = names })
+	r.update(func(s *state) {
+		for _, name := range names {
+			if !slices.Contains(s.Starved, name) {
+				s.Starved = append(s.Starved, name)
+			}
+		}
+	})
 	err := r.do(ctx, Starve, "", r.env.Starve, func(ctx context.Context) (string, error) {
 		errs := r.each(names, func(n *Node) error {
 			reading := r.starveOne(ctx, n)

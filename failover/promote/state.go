@@ -20,6 +20,9 @@ type state struct {
 	Before map[string]channel `json:"before,omitempty"`
 	// Tried are candidates that failed, with the reason.
 	Tried []tried `json:"tried,omitempty"`
+	// GivenUp are those of them whose replication was stopped and stays so until they
+	// follow the new primary or all is undone.
+	GivenUp []string `json:"given_up,omitempty"`
 	// Fallen are nodes that were opened and lost before the proving write: they
 	// are fenced like the old primary.
 	Fallen []string `json:"fallen,omitempty"`

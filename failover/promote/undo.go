@@ -2,7 +2,6 @@ package promote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +14,7 @@ import (
 // What cannot be taken back is named in the result.
 func (r *run) undo(ctx context.Context) {
 	r.cancelRepointing()
+	r.update(func(s *state) { s.Repointed, s.GivenUp = append(s.Repointed, s.GivenUp...), nil })
 	r.undoCandidate(ctx)
 	r.undoFence(ctx)
 	r.undoStarve(ctx)
@@ -38,24 +38,35 @@ func (r *run) undone(step StepName, target, words string, err error) {
 
 // undoCandidate puts the candidate and the siblings back where they were.
 func (r *run) undoCandidate(ctx context.Context) {
-	s := r.state
-	names := slices.Clone(s.Repointed)
-	if s.Prepared != "" {
-		names = append(names, s.Prepared)
-	}
+	r.follow(ctx, append(slices.Clone(r.state.Repointed), r.state.Prepared))
+	r.undoSemiSync(ctx)
+	r.update(func(s *state) { s.Repointed, s.Prepared, s.Detour = nil, "", "" })
+}
+
+// follow makes replicas follow the old primary again.
+func (r *run) follow(ctx context.Context, names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, known := r.before(name)
+		return !known
+	})
 	r.each(names, func(n *Node) error {
-		before, known := r.before(n.Name)
-		if !known {
-			return nil
-		}
+		before, _ := r.before(n.Name)
 		err := r.putBack(ctx, n, before)
-		if n.Name == s.Prepared && s.SemiSync && !s.SemiSyncBefore {
-			err = errors.Join(err, firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) }))
-		}
 		r.undone(Prepare, n.Name, "follow "+hostPort(before.Host, before.Port)+" again", err)
 		return err
 	})
-	r.update(func(s *state) { s.Repointed, s.Prepared, s.Detour = nil, "", "" })
+}
+
+// undoSemiSync switches the candidate's semi-sync source side off, if we switched it
+// on.
+func (r *run) undoSemiSync(ctx context.Context) {
+	n := r.nodes[r.state.Prepared]
+	if n == nil || !r.state.SemiSync || r.state.SemiSyncBefore {
+		return
+	}
+	if err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) }); err != nil {
+		r.undone(Prepare, n.Name, "have semi-sync off", err)
+	}
 }
 
 // putBack makes the channel point where it did and its SQL thread run; the

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"failwise/failover/gtid"
@@ -19,6 +20,9 @@ type Contest struct {
 	// Shunned and InMaintenance name nodes that must not be chosen, with the reason.
 	Shunned       map[string]string
 	InMaintenance map[string]string
+	// Alike name nodes whose replicas count as the old primary's: a promotion opened one
+	// in place of the other and lost it before its first write.
+	Alike []string
 }
 
 // Rejection is why a replica is not eligible.
@@ -53,9 +57,16 @@ func newContest(q Contest) contest {
 		c.progress = q.Topology.History
 	}
 	for _, n := range q.Topology.Nodes {
-		if n.Name != c.old {
-			c.replicas = append(c.replicas, n)
+		if n.Name == c.old {
+			continue
 		}
+		n.Links = slices.Clone(n.Links)
+		for i, link := range n.Links {
+			if slices.Contains(q.Alike, link.Source) {
+				n.Links[i].Source = c.old
+			}
+		}
+		c.replicas = append(c.replicas, n)
 	}
 	return c
 }

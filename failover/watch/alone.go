@@ -112,7 +112,7 @@ func Plan(ctx context.Context, cfg Config, r Request) (promote.Plan, error) {
 	defer w.close()
 	env, primary := w.env(), w.known.roles
 	if primary == "" {
-		return promote.Plan{}, ErrPrimary
+		return promote.Plan{}, w.noPrimary()
 	}
 	switch r.Operation {
 	case "switch":

@@ -20,12 +20,19 @@ import (
 func BenchmarkKillToFirstWrite(b *testing.B) {
 	for _, flavour := range sandbox.Flavours() {
 		b.Run(flavour.String(), func(b *testing.B) {
-			var prove, client []time.Duration
+			var (
+				prove, client []time.Duration
+				slowest       string
+			)
 			for b.Loop() {
-				p, c := killOnce(b, flavour)
+				p, c, said := killOnce(b, flavour)
 				prove, client = append(prove, p), append(client, c)
+				if p == slices.Max(prove) {
+					slowest = said
+				}
 			}
 			b.ReportMetric(0, "ns/op")
+			b.Logf("the slowest run:%s", slowest)
 			report(b, "prove", prove)
 			report(b, "client", client)
 		})
@@ -43,8 +50,9 @@ func report(b *testing.B, what string, times []time.Duration) {
 	b.ReportMetric(at(1), what+"-max-ms")
 }
 
-// killOnce kills the primary of a fresh idle cluster under a watcher.
-func killOnce(b *testing.B, flavour sandbox.Flavour) (prove, client time.Duration) {
+// killOnce kills the primary of a fresh idle cluster under a watcher. It also gives
+// what the watcher said, with the time since the kill.
+func killOnce(b *testing.B, flavour sandbox.Flavour) (prove, client time.Duration, said string) {
 	b.Helper()
 	b.StopTimer()
 	defer b.StartTimer()
@@ -61,7 +69,9 @@ func killOnce(b *testing.B, flavour sandbox.Flavour) (prove, client time.Duratio
 	}()
 	promoted, proved := make(chan struct{}, 1), make(chan time.Time, 1)
 	cfg := labConfig(b, c, filepath.Join(b.TempDir(), "lab"))
+	var notices []Notice
 	cfg.Notify = func(n Notice) {
+		notices = append(notices, n)
 		switch {
 		case n.Step != nil && n.Step.Step == promote.Prove && n.Step.State == promote.StepDone:
 			proved <- n.Step.Time
@@ -79,15 +89,19 @@ func killOnce(b *testing.B, flavour sandbox.Flavour) (prove, client time.Duratio
 		_, err := w.Run(watching)
 		ran <- err
 	}()
+	var killed time.Time
 	defer func() {
 		stop()
 		if err := <-ran; err != nil {
 			b.Error(err)
 		}
+		for _, n := range notices {
+			said += fmt.Sprintf("\n%8.1f ms %s %s", float64(n.Time.Sub(killed).Microseconds())/1000, n.Node, n.Text)
+		}
 	}()
 	writer := c.StartWriter(ctx, sandbox.WriterOptions{Pause: 20 * time.Millisecond, Retry: 50 * time.Millisecond})
 	time.Sleep(2 * time.Second) // sessions are warm, the topology was read
-	killed := time.Now()
+	killed = time.Now()
 	if err := c.Node(0).Kill(ctx); err != nil {
 		b.Fatal(err)
 	}
@@ -107,5 +121,5 @@ func killOnce(b *testing.B, flavour sandbox.Flavour) (prove, client time.Duratio
 			break
 		}
 	}
-	return prove, client
+	return prove, client, said
 }

@@ -83,7 +83,7 @@ func hookFacts(nodes []Node) hooks.MHAFacts {
 // chooser picks candidates on final readings by the rules that everyone uses.
 func (w *Watcher) chooser() promote.Chooser {
 	q := w.contest()
-	c := promote.Contest{Memory: w.memory, Shunned: q.Shunned, InMaintenance: q.InMaintenance}
+	c := promote.Contest{Memory: w.memory, Shunned: q.Shunned, InMaintenance: q.InMaintenance, Alike: q.Alike}
 	for _, n := range w.topo.Nodes {
 		c.Readings = append(c.Readings, n.Reading)
 	}
@@ -201,6 +201,10 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 			w.fallen[node] = true
 		}
 		delete(w.fallen, result.NewPrimary)
+		w.alike = nil
+		if err != nil {
+			w.alike = append(slices.Clone(result.Fallen), op.old)
+		}
 	}
 	for _, n := range result.Unpointed() {
 		w.left[n.Node] = n.Error
@@ -227,19 +231,28 @@ func (w *Watcher) settle(op *operation, result promote.Result, err error) {
 			w.recovered(op.recovers)
 		}
 	case result.Opened && result.NewPrimary != "":
+		promoted := failover.PromotedTo(result.NewPrimary)
+		if err != nil {
+			promoted = failover.PromotedUnfinished(result.NewPrimary)
+		}
 		switch {
 		case op.decided:
-			w.tell(failover.PromotedTo(result.NewPrimary))
+			w.tell(promoted)
 		case op.failover:
 			w.tell(failover.OperationEnded())
-			w.tell(failover.PromotedTo(result.NewPrimary))
+			w.tell(promoted)
 		default:
 			w.tell(failover.OperationEnded())
 			w.tell(failover.NodesAre(w.engineNodes(result.NewPrimary)))
 		}
 		w.setPrimary(result.NewPrimary)
-		// Its progress is read next; that semi-sync is wanted is known.
-		w.seen = seen{primary: result.NewPrimary, Seen: promote.Seen{SemiSyncEnabled: w.seen.SemiSyncEnabled}}
+		// Its progress is read next; that semi-sync is wanted is known. One that was lost
+		// before its first write had nothing but what the old one was seen to have.
+		last := w.seen.Seen
+		w.seen = seen{primary: result.NewPrimary, Seen: promote.Seen{SemiSyncEnabled: last.SemiSyncEnabled}}
+		if err != nil {
+			w.seen.Seen = last
+		}
 		w.finishOnce(EndedByFailover)
 	case op.decided:
 		w.tell(failover.PromotionFailedBecause(reasonOf(err)))

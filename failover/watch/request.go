@@ -73,7 +73,7 @@ func (w *Watcher) begin(ctx context.Context, r Request, progress func(promote.Pr
 		refuse(fmt.Errorf("the watcher only observes: %s", w.lockNote))
 		return
 	case w.known.roles == "":
-		refuse(ErrPrimary)
+		refuse(w.noPrimary())
 		return
 	case r.Node != "" && w.member(r.Node) == nil:
 		refuse(fmt.Errorf("%s is no node of cluster %s", r.Node, w.cfg.Cluster))

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -106,6 +107,9 @@ func (w *Watcher) take(ctx context.Context, began time.Duration, readings []topo
 	w.topo = topology.Judge(readings, w.memory, time.Now())
 	if m, ok := w.topo.Remember(w.memory); ok {
 		w.memory = m
+	}
+	if w.topo.Primary == w.known.roles && !w.topo.PrimaryDead {
+		w.alike = nil
 	}
 	w.remember()
 	w.takeRoles()
@@ -228,6 +232,16 @@ func (w *Watcher) engineNodes(primary string) []failover.Node {
 	return nodes
 }
 
+// noPrimary is [ErrPrimary] with what keeps the primary from being certain.
+func (w *Watcher) noPrimary() error {
+	for _, f := range w.topo.Findings {
+		if f.Holds {
+			return fmt.Errorf("%w: %s", ErrPrimary, f.Text)
+		}
+	}
+	return ErrPrimary
+}
+
 // primary is the engine's primary, nil if there is none.
 func (w *Watcher) primary() *member {
 	return w.member(w.known.roles)
@@ -280,7 +294,9 @@ func (w *Watcher) takeEligible() {
 
 // contest is the question who may be promoted, with what the engine knows.
 func (w *Watcher) contest() topology.Contest {
-	c := topology.Contest{Topology: w.topo, OldPrimary: w.known.roles, Shunned: map[string]string{}, InMaintenance: map[string]string{}}
+	c := topology.Contest{
+		Topology: w.topo, OldPrimary: w.known.roles, Shunned: map[string]string{}, InMaintenance: map[string]string{}, Alike: w.alike,
+	}
 	if w.seen.primary == w.known.roles {
 		c.OldProgress = w.seen.Progress
 	}

@@ -68,6 +68,7 @@ type Watcher struct {
 	round   *roundRecord
 	fencing map[string]bool   // nodes that are being mended
 	fallen  map[string]bool   // nodes that a promotion opened and gave up, and that are not fenced
+	alike   []string          // whom the primary replaced, if it was lost before its first write: their replicas count as its own
 	errands map[*errand]bool  // what an operation has to call back
 	left    map[string]string // nodes that do not follow the primary yet, and why
 	// semiSyncOwed: a promotion had to leave semi-sync off that was on before.
