@@ -8,8 +8,8 @@ import (
 	"failwise/failover/mysql"
 )
 
-// lookEvery is how long a candidate is given between two looks at whether it still
-// answers anyone.
+// lookEvery is how long a node is given between two looks at whether it still answers
+// anyone.
 const lookEvery = time.Second
 
 // errSilent marks a node that answered nobody: a new session to it got no answer
@@ -19,17 +19,18 @@ var errSilent = errors.New("it gives no answer")
 // attendedKey finds the context that ends when the attended node is silent.
 type attendedKey struct{}
 
-// attend looks, while a candidate is promoted, whether it still answers others: a
-// step that takes long is slow, a server that answers nobody is frozen, and each
-// statement would wait for its whole limit while writers wait too. The context ends
-// with ctx, and with the cause errSilent; stop ends the looks.
-func attend(ctx context.Context, n *Node) (attended context.Context, stop func()) {
+// attend looks, while something is done with a node, whether it still answers others:
+// a step that takes long is slow, a server that answers nobody is frozen, and each
+// statement would wait for its whole limit while writers wait too. The first look comes
+// after the time between two. The context ends with ctx, and with the cause errSilent;
+// stop ends the looks.
+func attend(ctx context.Context, n *Node, every time.Duration) (attended context.Context, stop func()) {
 	watched, silent := context.WithCancelCause(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, attendedKey{}, watched))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for pause(watched, lookEvery); watched.Err() == nil; pause(watched, lookEvery) {
+		for pause(watched, every); watched.Err() == nil; pause(watched, every) {
 			if !answers(watched, n) && watched.Err() == nil {
 				silent(errSilent)
 				cancel(errSilent)

@@ -219,6 +219,38 @@ func TestCandidateThatDoesNotCatchUp(t *testing.T) {
 	})
 }
 
+// A candidate with the only copy of a transaction is not given up for a short freeze.
+func TestCandidateWithTheOnlyCopyIsWaitedFor(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour})
+		sqlExec(t, l.Node(2), map[sandbox.Flavour]string{sandbox.MariaDB: "STOP SLAVE IO_THREAD", sandbox.MySQL: "STOP REPLICA IO_THREAD"}[flavour])
+		sqlExec(t, l.Node(0), "INSERT INTO app.ledger (id, node) VALUES (1, 'a')")
+		time.Sleep(300 * time.Millisecond)
+		l.look()
+		sandbox.Break(t, "kill", l.Node(0))
+		thawed := make(chan error, 1)
+		frozen := false
+		l.onStep = func(p promote.Progress) {
+			if frozen || p.Step != promote.Prepare || p.State != promote.StepBegun {
+				return
+			}
+			frozen = true
+			freeze := sandbox.Break(t, "freeze", l.Node(1))
+			go func() {
+				time.Sleep(4 * time.Second) // a second and one look are three
+				thawed <- freeze.Heal(t.Context())
+			}()
+		}
+		result, primary := l.promoteFrom("db1")
+		if err := <-thawed; err != nil {
+			t.Fatal(err)
+		}
+		if primary != l.Node(1) || result.Loss.Count != 0 {
+			t.Errorf("promoted %s, loss %+v", primary.Name(), result.Loss)
+		}
+	})
+}
+
 // Where no candidate catches up, all is undone, and every replica receives again:
 // those too that had given way.
 func TestCandidatesThatGaveWayReceiveAgain(t *testing.T) {

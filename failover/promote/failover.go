@@ -48,9 +48,15 @@ func (r *run) failover(ctx context.Context) error {
 }
 
 // promote takes one candidate from its received transactions to its first write. A
-// candidate that answers nobody on the way is given up.
+// candidate that answers nobody on the way is given up: at once where another replica
+// has all that it has, else only after the time that a statement may take, since giving
+// it up loses what only it has.
 func (r *run) promote(ctx context.Context, picked chosen) error {
-	ctx, stop := attend(ctx, picked.node)
+	every := r.env.Statement
+	if r.spare(picked) {
+		every = min(every, lookEvery)
+	}
+	ctx, stop := attend(ctx, picked.node, every)
 	defer stop()
 	if err := r.catchUp(ctx, picked); err != nil {
 		return err
@@ -61,16 +67,18 @@ func (r *run) promote(ctx context.Context, picked chosen) error {
 	if err := r.prepare(ctx, picked); err != nil {
 		return err
 	}
-	if err := r.open(ctx, picked.node); err != nil {
-		return err
+	return r.openAndProve(ctx, picked.node)
+}
+
+// spare tells whether another replica has all that the candidate has.
+func (r *run) spare(picked chosen) bool {
+	for name, other := range r.readings {
+		if name != picked.node.Name && !r.state.tried(name) &&
+			other.Status.Progress().Contains(picked.reading.Status.Progress(), r.env.Seen.Progress.Executed) {
+			return true
+		}
 	}
-	err := r.prove(ctx, picked.node)
-	if err != nil && !errors.Is(err, errFallen) {
-		// The node is open; that its heartbeat table refuses a row does not close it.
-		r.warn(fmt.Sprintf("the proving write failed: %v", err))
-		return nil
-	}
-	return err
+	return false
 }
 
 // giveUp decides whether the next candidate may be tried after this one failed,

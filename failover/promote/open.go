@@ -76,6 +76,21 @@ func (r *run) openOnce(ctx context.Context, s *mysql.Session) error {
 	return nil
 }
 
+// openAndProve opens a node and commits the first write on it. The error of a node that
+// was opened is errFallen, or that of open.
+func (r *run) openAndProve(ctx context.Context, n *Node) error {
+	if err := r.open(ctx, n); err != nil {
+		return err
+	}
+	err := r.prove(ctx, n)
+	if err != nil && !errors.Is(err, errFallen) {
+		// The node is open; that its heartbeat table refuses a row does not close it.
+		r.warn(fmt.Sprintf("the proving write failed: %v", err))
+		return nil
+	}
+	return err
+}
+
 // prove commits one write. A write that a server refuses is a warning: the node
 // is open, and clients may fare better. A node that is lost is not.
 func (r *run) prove(ctx context.Context, n *Node) error {

@@ -170,7 +170,7 @@ func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p
 		fail(fmt.Errorf("%s is not a configured node", p.result.Node))
 		return
 	}
-	ctx, stop := attend(ctx, n)
+	ctx, stop := attend(ctx, n, lookEvery)
 	defer stop()
 	begun := time.Now()
 	before, known := r.before(n.Name)

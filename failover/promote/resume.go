@@ -77,10 +77,9 @@ func (r *run) forward(ctx context.Context) error {
 			return nil
 		})
 	}
-	err := r.open(ctx, n)
-	if err == nil {
-		err = r.prove(ctx, n)
-	}
+	attended, stop := attend(ctx, n, r.env.Statement)
+	err := r.openAndProve(attended, n)
+	stop()
 	switch {
 	case err == nil:
 	case errors.Is(err, errFallen) && r.plan.Operation == hooks.Failover:

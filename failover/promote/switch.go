@@ -72,25 +72,30 @@ func (r *run) change(ctx context.Context) error {
 	if err := r.awaitAll(ctx, picked.node, position); err != nil {
 		return err
 	}
+	err = r.handOver(ctx, picked)
+	if err != nil && !r.state.Opened {
+		return err
+	}
+	r.result.WritesBlocked = time.Since(r.blocked)
+	r.result.WritesBlockedMS = float64(r.result.WritesBlocked.Microseconds()) / 1000
+	if err != nil {
+		return err
+	}
+	return r.switched(ctx, picked.node)
+}
+
+// handOver opens the candidate of a switch. One that answers nobody on the way is
+// given up.
+func (r *run) handOver(ctx context.Context, picked chosen) error {
+	ctx, stop := attend(ctx, picked.node, lookEvery)
+	defer stop()
 	if err := r.prepare(ctx, picked); err != nil {
 		return err
 	}
 	if err := r.stillBlocked(ctx); err != nil {
 		return err
 	}
-	if err := r.open(ctx, picked.node); err != nil {
-		return err
-	}
-	err = r.prove(ctx, picked.node)
-	r.result.WritesBlocked = time.Since(r.blocked)
-	r.result.WritesBlockedMS = float64(r.result.WritesBlocked.Microseconds()) / 1000
-	if errors.Is(err, errFallen) {
-		return err
-	}
-	if err != nil {
-		r.warn(fmt.Sprintf("the proving write failed: %v", err))
-	}
-	return r.switched(ctx, picked.node)
+	return r.openAndProve(ctx, picked.node)
 }
 
 // stillBlocked makes sure, at the last moment, that nothing was written since: a

@@ -97,6 +97,50 @@ func switchUnderLoad(t *testing.T, o sandbox.Options, times int) {
 	l.noOverlap(sampler)
 }
 
+// A candidate that freezes while writes are blocked: they go on before it thaws. The
+// time limit for a statement is longer than the test.
+func TestSwitchDoesNotWaitForAFrozenCandidate(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true})
+		l.settings.Statement = time.Hour
+		writer := l.StartWriter(bounded(t), sandbox.WriterOptions{Limit: 5 * time.Second})
+		awaitAck(t, writer, time.Now())
+		var freeze *sandbox.Active
+		frozen := make(chan struct{})
+		l.onStep = func(p promote.Progress) {
+			if freeze == nil && p.Step == promote.Prepare && p.State == promote.StepBegun {
+				freeze = sandbox.Break(t, "freeze", l.Node(2))
+				close(frozen)
+			}
+		}
+		ended := make(chan error, 1)
+		var result promote.Result
+		go func() {
+			var err error
+			result, err = promote.Switch(bounded(t), l.env(), promote.SwitchRequest{OldPrimary: "db1", To: "db3"})
+			ended <- err
+		}()
+		<-frozen
+		awaitAck(t, writer, time.Now())
+		if err := freeze.Heal(bounded(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err == nil || result.Opened || len(result.UndoLeft) > 0 {
+			t.Fatalf("error %v, result %+v", err, result)
+		}
+		if err := writer.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AwaitSync(bounded(t), l.Node(0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range l.Nodes()[1:] {
+			l.follows(n, l.Node(0))
+		}
+		l.nothingLost(writer, l.Node(0))
+	})
+}
+
 // A candidate that cannot catch up: the switch takes itself back.
 func TestSwitchTakesItselfBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {

@@ -4,19 +4,23 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"failwise/failover/journal"
 	"failwise/failover/mysql"
 )
 
-// undo takes back what was done, the newest first: siblings and candidate follow
-// the old primary again, the old primary is writable again, receivers run again.
-// What cannot be taken back is named in the result.
+// undo takes back what was done: siblings and candidate follow the old primary again;
+// beside that, since writers wait for it and a candidate may be frozen, the old primary
+// is writable again; then receivers run again. What cannot be taken back is named in the
+// result.
 func (r *run) undo(ctx context.Context) {
 	r.cancelRepointing()
 	r.update(func(s *state) { s.Repointed, s.GivenUp = append(s.Repointed, s.GivenUp...), nil })
-	r.undoCandidate(ctx)
-	r.undoFence(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { r.undoCandidate(ctx) })
+	wg.Go(func() { r.undoFence(ctx) })
+	wg.Wait()
 	r.undoStarve(ctx)
 	if len(r.result.Undone)+len(r.result.UndoLeft) > 0 {
 		r.write(ctx, journal.StepUndone, StepUnset, "", fmt.Sprintf("undone: %v; left: %v", r.result.Undone, r.result.UndoLeft))
