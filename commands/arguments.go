@@ -1,28 +1,26 @@
 package commands
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
+
 	"failwise/commands/suggest"
 )
 
 // arguments is a command line that was taken apart.
 type arguments struct {
 	command  *command
-	flags    []flagValue
+	flags    *pflag.FlagSet // the command's and the global ones
+	given    []flagValue
 	operands []string
 	help     bool
 	version  bool
 }
 
-// flagValue is what one flag was given, by its first name.
-type flagValue struct {
-	name, value string
-	global      bool
-}
+// flagValue is what one flag was given.
+type flagValue struct{ name, value string }
 
 // parseArguments orders a command line without its first word. Flags may stand
 // anywhere, "--" ends them, short flags can be joined (-vv, -w1), and a value can
@@ -33,6 +31,7 @@ func parseArguments(root *command, args []string) (arguments, error) {
 	if err != nil {
 		return a, err
 	}
+	a.flags = a.command.allFlags()
 	for i := 0; i < len(rest); i++ {
 		word := rest[i]
 		switch {
@@ -111,14 +110,14 @@ func wantsNext(c *command, word string) bool {
 	}
 	if name, long := strings.CutPrefix(word, "--"); long {
 		f := c.anyFlag(name)
-		return f != nil && f.TakesValue()
+		return f != nil && takesValue(f)
 	}
 	for i, r := range word[1:] {
 		f := c.anyFlag(string(r))
 		if f == nil {
 			return false
 		}
-		if f.TakesValue() {
+		if takesValue(f) {
 			return i+1+len(string(r)) == len(word)
 		}
 	}
@@ -126,15 +125,15 @@ func wantsNext(c *command, word string) bool {
 }
 
 // anyFlag looks a flag up among the global ones, then in the command and below.
-func (c *command) anyFlag(name string) cli.Flag {
-	if f := cli.Find(globalFlags(), name); f != nil {
+func (c *command) anyFlag(name string) *pflag.Flag {
+	if f := findFlag(newFlags(globalFlags), name); f != nil {
 		return f
 	}
 	return c.ownFlag(name)
 }
 
-func (c *command) ownFlag(name string) cli.Flag {
-	if f := cli.Find(c.flags, name); f != nil {
+func (c *command) ownFlag(name string) *pflag.Flag {
+	if f := findFlag(newFlags(c.flags), name); f != nil {
 		return f
 	}
 	for _, s := range c.subcommands() {
@@ -149,59 +148,57 @@ func (c *command) ownFlag(name string) cli.Flag {
 // words it consumed.
 func (a *arguments) long(word string, next []string) (used int, err error) {
 	name, value, joined := strings.Cut(word, "=")
-	f, global := a.flag(name)
-	if f == nil || len(name) == 1 {
+	f := findFlag(a.flags, name)
+	switch {
+	case f == nil || len(name) == 1:
 		return 0, a.unknownFlag("--"+name, name)
-	}
-	if !f.TakesValue() {
-		if !joined {
-			a.add(f, global, "true")
-			return 0, nil
-		}
-		if _, err := strconv.ParseBool(value); err != nil {
-			return 0, usagef("flag --%s takes no value, got %q", name, value).hint("%s --help", a.command.line())
-		}
-		a.add(f, global, value)
+	case takesValue(f) && joined:
+		a.add(f, value)
+		return 0, nil
+	case takesValue(f):
+		return a.next(f, "--"+name, next)
+	case !joined:
+		a.add(f, f.NoOptDefVal)
 		return 0, nil
 	}
-	if joined {
-		a.add(f, global, value)
-		return 0, nil
+	if _, err := strconv.ParseBool(value); err != nil || f.Value.Type() != "bool" {
+		return 0, usagef("flag --%s takes no value, got %q", name, value).hint("%s --help", a.command.line())
 	}
-	return a.next(f, global, "--"+name, next)
+	a.add(f, value)
+	return 0, nil
 }
 
 // short takes one word of joined one-letter flags.
 func (a *arguments) short(word string, next []string) (used int, err error) {
-	if word[0] == 'p' && len(word) > 1 && cli.Find(a.command.flags, "p") == nil {
+	if word[0] == 'p' && len(word) > 1 && findFlag(newFlags(a.command.flags), "p") == nil {
 		return 0, usagef("-p takes no value: a password does not belong on a command line").
 			hint("-p alone asks for it; --password-file, FAILWISE_PASSWORD and ~/.my.cnf hold it")
 	}
 	for i, r := range word {
-		f, global := a.flag(string(r))
+		f := findFlag(a.flags, string(r))
 		if f == nil {
 			return 0, a.unknownFlag("-"+string(r), word)
 		}
-		if !f.TakesValue() {
-			a.add(f, global, "true")
+		if !takesValue(f) {
+			a.add(f, f.NoOptDefVal)
 			continue
 		}
 		if tail := word[i+len(string(r)):]; tail != "" {
-			a.add(f, global, strings.TrimPrefix(tail, "="))
+			a.add(f, strings.TrimPrefix(tail, "="))
 			return 0, nil
 		}
-		return a.next(f, global, "-"+string(r), next)
+		return a.next(f, "-"+string(r), next)
 	}
 	return 0, nil
 }
 
 // next takes the value of a flag from the following word. A word that is itself
 // a flag of this command is no value: the user forgot one.
-func (a *arguments) next(f cli.Flag, global bool, shown string, next []string) (int, error) {
+func (a *arguments) next(f *pflag.Flag, shown string, next []string) (int, error) {
 	if len(next) == 0 || a.isKnownFlag(next[0]) {
 		return 0, usagef("flag %s needs a value", shown).hint("%s --help", a.command.line())
 	}
-	a.add(f, global, next[0])
+	a.add(f, next[0])
 	return 1, nil
 }
 
@@ -218,33 +215,24 @@ func (a *arguments) isKnownFlag(word string) bool {
 	} else {
 		name = word[1:2]
 	}
-	f, _ := a.flag(name)
-	return f != nil
+	return findFlag(a.flags, name) != nil
 }
 
-func (a *arguments) flag(name string) (f cli.Flag, global bool) {
-	if f := cli.Find(a.command.flags, name); f != nil {
-		return f, false
-	}
-	return cli.Find(globalFlags(), name), true
-}
-
-func (a *arguments) add(f cli.Flag, global bool, value string) {
-	name := f.Names()[0]
-	switch {
-	case name == helpFlag && global:
+func (a *arguments) add(f *pflag.Flag, value string) {
+	switch f.Name {
+	case helpFlag:
 		a.help = value != "false"
-	case name == versionFlag && global:
+	case versionFlag:
 		a.version = value != "false"
 	default:
-		a.flags = append(a.flags, flagValue{name: name, value: value, global: global})
+		a.given = append(a.given, flagValue{f.Name, value})
 	}
 }
 
 func (a *arguments) unknownFlag(shown, word string) error {
 	var names []string
-	for _, f := range slices.Concat(a.command.flags, globalFlags()) {
-		names = append(names, f.Names()[0])
+	for _, f := range listFlags(a.flags) {
+		names = append(names, f.Name)
 	}
 	f := usagef("%s has no flag %s", a.command.line(), shown)
 	if name, _, _ := strings.Cut(word, "="); name == "password" {
@@ -258,12 +246,11 @@ func (a *arguments) unknownFlag(shown, word string) error {
 
 // invocation is the run that the arguments ask for.
 func (a *arguments) invocation(p Process, root *command) (*invocation, error) {
-	line := cli.NewLine(slices.Concat(a.command.flags, globalFlags()), a.operands)
-	for _, f := range a.flags {
-		if err := line.Set(f.name, f.value); err != nil {
-			return nil, a.command.badFlag(err)
+	for _, g := range a.given {
+		if err := setFlag(a.flags, g.name, g.value); err != nil {
+			return nil, a.command.badFlag(g, err)
 		}
 	}
-	in := &invocation{Line: line, Process: p, command: a.command, root: root}
+	in := &invocation{Process: p, flags: a.flags, operands: a.operands, command: a.command, root: root}
 	return in, in.prepare()
 }

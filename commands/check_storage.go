@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"failwise/check/storage"
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
 )
 
 // storageReport is one element of the JSON output's "details" of check storage.
@@ -37,10 +37,10 @@ func checkStorageCommand() *command {
 			{"check storage /var/lib/mysql /var/log/mysql -w 50ms -c space=5:", "own thresholds, two disks side by side"},
 			{"check storage /var/lib/mysql --no-write -t 5s -v", "as a user who may only read, with the evidence"},
 		},
-		flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "warning", Aliases: []string{"w"}, Usage: "exit 1 if `FIGURE=RANGE` alerts (repeatable; default " + defaultsText(storage.DefaultWarning()) + ")"},
-			&cli.StringSliceFlag{Name: "critical", Aliases: []string{"c"}, Usage: "exit 2 if `FIGURE=RANGE` alerts (repeatable; default " + defaultsText(storage.DefaultCritical()) + ")"},
-			&cli.BoolFlag{Name: "no-write", Usage: "do not write, for users who may not"},
+		flags: func(f *pflag.FlagSet) {
+			f.StringArrayP("warning", "w", nil, "exit 1 if `FIGURE=RANGE` alerts (repeatable; default "+defaultsText(storage.DefaultWarning())+")")
+			f.StringArrayP("critical", "c", nil, "exit 2 if `FIGURE=RANGE` alerts (repeatable; default "+defaultsText(storage.DefaultCritical())+")")
+			f.Bool("no-write", false, "do not write, for users who may not")
 		},
 		min: 1,
 		max: -1,

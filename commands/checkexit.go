@@ -2,9 +2,9 @@ package commands
 
 import (
 	"failwise/check"
-	"failwise/commands/cli"
 	"failwise/commands/suggest"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 // noEvidence are the outcomes that tell nothing about the node: something on this
@@ -45,12 +45,10 @@ func (e exitRules) of(o rules.Outcome, s rules.State) Exit {
 }
 
 // exitFlags are the flags that change exit codes.
-func exitFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "ok-on", Usage: "exit 0 on `OUTCOME` (repeatable)"},
-		&cli.StringSliceFlag{Name: "warning-on", Usage: "exit 1 on `OUTCOME` (repeatable)"},
-		&cli.StringSliceFlag{Name: "critical-on", Usage: "exit 2 on `OUTCOME` (repeatable)"},
-	}
+func exitFlags(f *pflag.FlagSet) {
+	f.StringArray("ok-on", nil, "exit 0 on `OUTCOME` (repeatable)")
+	f.StringArray("warning-on", nil, "exit 1 on `OUTCOME` (repeatable)")
+	f.StringArray("critical-on", nil, "exit 2 on `OUTCOME` (repeatable)")
 }
 
 // exitRules reads the flags that change exit codes.
@@ -91,11 +89,9 @@ func outcomeNames() []string {
 type thresholds struct{ warn, crit check.Range }
 
 // thresholdFlags are the two, for times if unit says so.
-func thresholdFlags(what string) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "warning", Aliases: []string{"w"}, Usage: "exit 1 if " + what + " is outside of `RANGE` ([@]start:end, such as 1s or 5:10)"},
-		&cli.StringFlag{Name: "critical", Aliases: []string{"c"}, Usage: "exit 2 if " + what + " is outside of `RANGE`"},
-	}
+func thresholdFlags(f *pflag.FlagSet, what string) {
+	f.StringP("warning", "w", "", "exit 1 if "+what+" is outside of `RANGE` ([@]start:end, such as 1s or 5:10)")
+	f.StringP("critical", "c", "", "exit 2 if "+what+" is outside of `RANGE`")
 }
 
 // thresholds reads a pair of flags with one of check's parsers.

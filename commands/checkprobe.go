@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"failwise/check"
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 var probeAbout = map[string]string{
@@ -28,10 +28,6 @@ type probeReport struct {
 }
 
 func checkProbeCommand(name string) *command {
-	flags := append(thresholdFlags("the whole time"), exitFlags()...)
-	if name != "insert" {
-		flags = append(flags, &cli.StringFlag{Name: "query", Usage: "run `STATEMENT` instead of SELECT 1"})
-	}
 	return &command{
 		name:     name,
 		operands: "TARGET",
@@ -43,8 +39,14 @@ func checkProbeCommand(name string) *command {
 			{"check " + name + " -H db1:3307 -u monitor --password-file /etc/fw.pass -v", "with the evidence"},
 			{"check " + name + " db1 --critical-on too_many_connections", "which is WARNING by itself"},
 		},
-		flags: flags,
-		max:   1,
+		flags: func(f *pflag.FlagSet) {
+			thresholdFlags(f, "the whole time")
+			exitFlags(f)
+			if name != "insert" {
+				f.String("query", "", "run `STATEMENT` instead of SELECT 1")
+			}
+		},
+		max: 1,
 		values: func(in *invocation) []string {
 			return in.nodeNames()
 		},

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"failwise/check"
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/topology"
+	"github.com/spf13/pflag"
 )
 
 // readLimit bounds one look at a server.
@@ -28,12 +28,13 @@ func checkReplicaCommand() *command {
 			{"check replica db2 -H db1 -H db2 --warning-transactions 1000", "a cluster given by flags alone"},
 			{"check replica db2 --critical-heartbeat 30s", "the primary is frozen, or its watcher is gone"},
 		},
-		flags: append(thresholdFlags("the lag"),
-			&cli.StringFlag{Name: "warning-transactions", Usage: "exit 1 if the number of transactions behind is outside of `RANGE`"},
-			&cli.StringFlag{Name: "critical-transactions", Usage: "exit 2 if the number of transactions behind is outside of `RANGE`"},
-			&cli.StringFlag{Name: "warning-heartbeat", Usage: "exit 1 if the age of the last heartbeat is outside of `RANGE`"},
-			&cli.StringFlag{Name: "critical-heartbeat", Usage: "exit 2 if the age of the last heartbeat is outside of `RANGE`"},
-		),
+		flags: func(f *pflag.FlagSet) {
+			thresholdFlags(f, "the lag")
+			f.String("warning-transactions", "", "exit 1 if the number of transactions behind is outside of `RANGE`")
+			f.String("critical-transactions", "", "exit 2 if the number of transactions behind is outside of `RANGE`")
+			f.String("warning-heartbeat", "", "exit 1 if the age of the last heartbeat is outside of `RANGE`")
+			f.String("critical-heartbeat", "", "exit 2 if the age of the last heartbeat is outside of `RANGE`")
+		},
 		max:    1,
 		values: func(in *invocation) []string { return in.nodeNames() },
 		run: func(ctx context.Context, in *invocation) error {

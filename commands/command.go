@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 )
 
@@ -24,9 +25,9 @@ type command struct {
 	about string
 	// examples are command lines without the leading "failwise".
 	examples []example
-	// flags are the command's own; a name or alias of a global flag is a mistake
-	// that a test finds.
-	flags []cli.Flag
+	// flags declares the command's own, nil for none; a name or letter of a global
+	// flag is a mistake that a test finds.
+	flags func(*pflag.FlagSet)
 	// outputs lists the accepted values of --output. Nil means text and json.
 	outputs []string
 	// min and max bound the number of operands; max < 0 means any number.
@@ -99,15 +100,16 @@ func (c *command) accepts() []string {
 }
 
 // badFlag words the complaint about a flag's value.
-func (c *command) badFlag(err error) error {
-	return usagef("%s: %s", c.line(), oneLine(err.Error())).hint("%s --help", c.line())
+func (c *command) badFlag(given flagValue, err error) error {
+	return usagef("%s: invalid value %q for flag --%s: %s", c.line(), given.value, given.name, oneLine(err.Error())).hint("%s --help", c.line())
 }
 
 // invocation is one run of a command: its flags and operands, the process it
 // runs in, and the helpers that every command shares.
 type invocation struct {
-	*cli.Line
 	Process
+	flags    *pflag.FlagSet
+	operands []string
 	command  *command
 	root     *command
 	loaded   *config.Config
@@ -159,7 +161,10 @@ func (in *invocation) Format() string {
 func (in *invocation) JSON() bool { return in.Format() == "json" }
 
 // Verbosity is how often -v was given.
-func (in *invocation) Verbosity() int { return in.Count("verbose") }
+func (in *invocation) Verbosity() int {
+	n, _ := in.flags.GetCount("verbose")
+	return n
+}
 
 // Quiet reports whether -q was given: no progress and no remarks on standard
 // error. Results and errors are not affected.

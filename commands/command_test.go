@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
 )
 
 // testProcess is a process without a terminal and without an environment.
@@ -52,16 +52,15 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		if (c.run == nil) == (len(c.branches) == 0) {
 			t.Errorf("%s: needs either a run function or subcommands", c.line())
 		}
-		for _, f := range c.flags {
-			for _, name := range f.Names() {
-				if cli.Find(globalFlags(), name) != nil {
-					t.Errorf("%s: flag %s is a global one", c.line(), name)
-				}
+		for _, f := range listFlags(newFlags(c.flags)) {
+			global := newFlags(globalFlags)
+			if global.Lookup(f.Name) != nil || f.Shorthand != "" && global.ShorthandLookup(f.Shorthand) != nil {
+				t.Errorf("%s: flag %s is a global one", c.line(), f.Name)
 			}
-			if f.About() == "" {
-				t.Errorf("%s: flag %s has no usage text", c.line(), f.Names()[0])
-			} else if f.TakesValue() && !strings.Contains(f.About(), "`") {
-				t.Errorf("%s: flag %s does not name its value", c.line(), f.Names()[0])
+			if f.Usage == "" {
+				t.Errorf("%s: flag %s has no usage text", c.line(), f.Name)
+			} else if takesValue(f) && !strings.Contains(f.Usage, "`") {
+				t.Errorf("%s: flag %s does not name its value", c.line(), f.Name)
 			}
 		}
 	}
@@ -98,10 +97,10 @@ func checkExample(c *command, line string) string {
 func TestArgumentsInAnyOrder(t *testing.T) {
 	probe := &command{
 		name: "probe", max: -1,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "warning", Aliases: []string{"w"}},
-			&cli.StringSliceFlag{Name: "on", Aliases: []string{"x"}},
-			&cli.BoolFlag{Name: "deep", Aliases: []string{"d"}},
+		flags: func(f *pflag.FlagSet) {
+			f.StringP("warning", "w", "", "")
+			f.StringArrayP("on", "x", nil, "")
+			f.BoolP("deep", "d", false, "")
 		},
 		run: func(context.Context, *invocation) error { return nil },
 	}
@@ -114,8 +113,8 @@ func TestArgumentsInAnyOrder(t *testing.T) {
 		{"group probe db1", "failwise group probe -- db1"},
 		{"group probe db1 -w 1 db2", "failwise group probe --warning=1 -- db1 db2"},
 		{"-w 1 group probe db1", "failwise group probe --warning=1 -- db1"},
-		{"-w1 group -u root probe db1 -vd", "failwise --user=root --verbose=true group probe --warning=1 --deep=true -- db1"},
-		{"group probe -vvw=1 db1", "failwise --verbose=true --verbose=true group probe --warning=1 -- db1"},
+		{"-w1 group -u root probe db1 -vd", "failwise --user=root --verbose=+1 group probe --warning=1 --deep=true -- db1"},
+		{"group probe -vvw=1 db1", "failwise --verbose=+1 --verbose=+1 group probe --warning=1 -- db1"},
 		{"group probe --on a,b -x c", "failwise group probe --on=a,b --on=c --"},
 		{"group probe -- -w 1", "failwise group probe -- -w 1"},
 		{"group probe -w -- db1", "flag -w needs a value"},
@@ -162,13 +161,48 @@ type panicking struct{}
 
 func (panicking) Write([]byte) (int, error) { panic("disk\ngone") }
 
+func TestFlagsTakeValues(t *testing.T) {
+	for _, c := range []struct{ words, want string }{
+		{"version --port x", `failwise version: invalid value "x" for flag --port: must be an integer`},
+		{"version -P 99999999999999999999", `failwise version: invalid value "99999999999999999999" for flag --port: must be an integer`},
+		{"version --timeout soon", `failwise version: invalid value "soon" for flag --timeout: "soon" is no duration (like 10s, 250ms or 1m30s)`},
+		{"version --verbose=2", `flag --verbose takes no value, got "2"`},
+		{"version -psecret", "-p takes no value: a password does not belong on a command line"},
+		{"version --colour=blue", `--color takes auto, always or never, not "blue"`},
+	} {
+		p, _, errs := testProcess("")
+		code := Main(append([]string{"failwise"}, strings.Fields(c.words)...), p)
+		if got, _, _ := strings.Cut(errs.String(), "\n"); code != int(ExitUsage) || got != "failwise: "+c.want {
+			t.Errorf("%s: exit %d: %s", c.words, code, got)
+		}
+		if strings.Contains(errs.String(), "secret") {
+			t.Errorf("%s: a password is shown: %s", c.words, errs)
+		}
+	}
+	a, err := parseArguments(tree(), strings.Fields("demo -H a,b --flavor mysql -vv --host c x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.operands = nil
+	p, _, _ := testProcess("")
+	in, err := a.invocation(p, tree())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{in.StringSlice("host"), in.String("flavour"), in.Verbosity(), in.IsSet("flavour"), in.IsSet("fault"), in.String("fault"), in.Bool("keep"), in.String("nothing"), in.Bool("nothing"), in.Operand(0)}
+	want := []any{[]string{"a,b", "c"}, "mysql", 2, true, false, "kill", false, "", false, ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // canonical is a command line in one order: global flags, the command, its flags,
 // operands.
 func canonical(a arguments) string {
 	var global, local string
-	for _, f := range a.flags {
+	for _, f := range a.given {
 		word := " --" + f.name + "=" + f.value
-		if f.global {
+		if newFlags(globalFlags).Lookup(f.name) != nil {
 			global += word
 		} else {
 			local += word

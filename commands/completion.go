@@ -106,8 +106,8 @@ func (in *invocation) propose(words []string) []string {
 	case len(before) > 0 && isFlag(before[len(before)-1]) && wantsNext(a.command, before[len(before)-1]):
 		all = in.flagValues(a.command, strings.TrimLeft(before[len(before)-1], "-"))
 	case strings.HasPrefix(last, "-"):
-		for _, f := range slices.Concat(a.command.flags, globalFlags()) {
-			all = append(all, "--"+f.Names()[0])
+		for _, f := range listFlags(a.command.allFlags()) {
+			all = append(all, "--"+f.Name)
 		}
 		slices.Sort(all)
 	case len(a.command.branches) > 0:
@@ -124,7 +124,7 @@ func (in *invocation) flagValues(c *command, name string) []string {
 	if f == nil {
 		return nil
 	}
-	switch f.Names()[0] {
+	switch f.Name {
 	case "output":
 		return c.accepts()
 	case "color":

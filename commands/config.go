@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
+	"github.com/spf13/pflag"
 )
 
 func configCommand() *command {
@@ -50,7 +50,7 @@ func configShowCommand() *command {
 			{"config show --cluster prod", ""},
 			{"-H db1 -H db2 config show", "a cluster given by flags alone"},
 		},
-		flags: []cli.Flag{&cli.BoolFlag{Name: "origin", Usage: "say who set each setting"}},
+		flags: func(f *pflag.FlagSet) { f.Bool("origin", false, "say who set each setting") },
 		run: func(_ context.Context, in *invocation) error {
 			c, err := in.config()
 			if err != nil {
@@ -150,7 +150,7 @@ func configCheckCommand() *command {
 		max:      1,
 		run: func(_ context.Context, in *invocation) error {
 			if file := in.Operand(0); file != "" {
-				if err := in.Set("config", file); err != nil {
+				if err := in.flags.Set("config", file); err != nil {
 					return err
 				}
 			}

@@ -31,7 +31,7 @@ func (in *invocation) loadConfig(reach bool) (*config.Config, error) {
 	flags := map[string]string{}
 	for _, k := range config.Keys() {
 		if k.Flag != "" && in.IsSet(k.Flag) {
-			flags[k.Flag] = fmt.Sprint(in.Get(k.Flag))
+			flags[k.Flag] = in.String(k.Flag)
 		}
 	}
 	c, warnings, err := config.Load(config.Options{

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"failwise/check"
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
@@ -18,6 +17,7 @@ import (
 	"failwise/failover/sandbox"
 	"failwise/failover/watch"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 // demoFaults are the faults that the demo offers, with what the shipped rules do
@@ -41,12 +41,12 @@ func demoCommand() *command {
 			{"demo --flavour mysql --fault freeze --tick 1s", "a frozen MySQL primary, with ticks of 1 s instead of 10 s"},
 			{"demo --keep", "mend the old primary afterwards, see it fenced, and keep all running until Ctrl-C"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "flavour", Aliases: []string{"flavor"}, Value: "mariadb", Usage: "`FLAVOUR` of the servers: mariadb or mysql"},
-			&cli.StringFlag{Name: "fault", Value: "kill", Usage: "`FAULT` of the primary: kill, freeze, refuse or drop"},
-			&cli.BoolFlag{Name: "keep", Usage: "mend the fault afterwards and keep everything running until Ctrl-C"},
-			&cli.StringFlag{Name: "rules", Usage: "judge by the statemap `FILE` on top of the shipped rules"},
-			&cli.ValueFlag{Name: "tick", Value: &durationValue{}, Usage: "`DURATION` of a tick instead of 10s"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("flavour", "mariadb", "`FLAVOUR` of the servers: mariadb or mysql")
+			f.String("fault", "kill", "`FAULT` of the primary: kill, freeze, refuse or drop")
+			f.Bool("keep", false, "mend the fault afterwards and keep everything running until Ctrl-C")
+			f.String("rules", "", "judge by the statemap `FILE` on top of the shipped rules")
+			f.Var(&durationValue{}, "tick", "`DURATION` of a tick instead of 10s")
 		},
 		outputs: []string{"text"},
 		run:     runDemo,

@@ -1,8 +1,8 @@
 // Package commands is the command line of failwise: one file per subcommand,
 // which turns flags into calls of the other packages and their answers into
 // text, JSON and an exit code. It is the only place that knows flags, colour, and
-// exit codes. The names and order of flags are its own business; what they are
-// given is kept by the package failwise/commands/cli.
+// exit codes. Flags are declared to and kept by pflag; the order of the words, which may
+// be any, and every complaint about them are this package's own (arguments.go).
 //
 // [Main] runs one command line in a [Process], a value that holds the streams and
 // the environment, so that a test can drive it without a process of its own.
@@ -18,7 +18,7 @@
 //			operands: "[reset]",
 //			summary:  "show or reset the number of automatic failovers left",
 //			examples: []example{{"quota reset", "after the cause was mended"}},
-//			flags:    []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal"}},
+//			flags:    func(f *pflag.FlagSet) { f.String("reason", "", "`TEXT` for the journal") },
 //			max:      1,
 //			run: func(ctx context.Context, in *invocation) error {
 //				cluster, err := in.cluster()
@@ -39,7 +39,7 @@
 //   - -h, -V, completion, man page and docs/cli.md come from the description.
 //     Every command needs an example; regenerate docs/cli.md with go generate.
 //   - A command is made when it is run or asked about, and only that one.
-//   - A duration flag is a cli.ValueFlag with Value &durationValue{}, read by
+//   - A duration flag is declared by Var with a &durationValue{}, and read by
 //     in.duration(name): it takes Go's notation and bare seconds.
 //
 // What the run function owes:

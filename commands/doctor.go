@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"failwise/check"
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/commands/doctor"
 	"failwise/failover/hooks"
 	"failwise/failover/mysql"
 	"failwise/failover/topology"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 // doctorReport is the JSON output of doctor.
@@ -57,7 +57,9 @@ func doctorCommand() *command {
 			{"doctor -H db1 -H db2 -u monitor", "before there is a configuration"},
 			{"doctor --statements mariadb", "the statements that create users and the heartbeat table"},
 		},
-		flags: []cli.Flag{&cli.StringFlag{Name: "statements", Usage: "print the statements that create users and table for `FLAVOUR` mysql or mariadb, and ask no server"}},
+		flags: func(f *pflag.FlagSet) {
+			f.String("statements", "", "print the statements that create users and table for `FLAVOUR` mysql or mariadb, and ask no server")
+		},
 		run: func(ctx context.Context, in *invocation) error {
 			if in.IsSet("statements") {
 				return in.printStatements(in.String("statements"))

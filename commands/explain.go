@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"failwise/commands/cli"
 	"failwise/rules"
 	"failwise/rules/explain"
+	"github.com/spf13/pflag"
 )
 
 // explainAllReport is the JSON output of explain all.
@@ -33,11 +33,12 @@ func explainCommand() *command {
 			{"explain --phase execute", "what a probe that hung in a phase means"},
 			{"explain all", "one line each"},
 		},
-		flags: append(rulesFlags(),
-			&cli.StringFlag{Name: "role", Usage: "only for a node of `ROLE` primary or replica"},
-			&cli.StringFlag{Name: "errno", Usage: "the outcome that error `NUMBER` or name leads to"},
-			&cli.StringFlag{Name: "phase", Usage: "`PHASE` of the probe: resolve, connect, greeting, login, send, execute or results"},
-		),
+		flags: func(f *pflag.FlagSet) {
+			rulesFlags(f)
+			f.String("role", "", "only for a node of `ROLE` primary or replica")
+			f.String("errno", "", "the outcome that error `NUMBER` or name leads to")
+			f.String("phase", "", "`PHASE` of the probe: resolve, connect, greeting, login, send, execute or results")
+		},
 		max:    1,
 		values: func(*invocation) []string { return append([]string{"all"}, outcomeNames()...) },
 		run:    func(_ context.Context, in *invocation) error { return in.explain() },

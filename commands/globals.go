@@ -1,7 +1,7 @@
 package commands
 
 import (
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
 )
 
 // Names of the two global flags that are handled before any command runs.
@@ -10,31 +10,28 @@ const (
 	versionFlag = "version"
 )
 
-// globalFlags returns the flags that every command accepts, new ones at each
-// call because the parser keeps values in them.
-func globalFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE`"},
-		&cli.StringFlag{Name: "cluster", Usage: "the cluster to work on, if the configuration has several (`NAME`)"},
-		&cli.StringSliceFlag{Name: "host", Aliases: []string{"H"}, Usage: "a node of a cluster given by flags alone (`HOST[:PORT]`, repeatable)"},
-		&cli.IntFlag{Name: "port", Aliases: []string{"P"}, Usage: "`PORT` of servers given without one (default 3306)"},
-		&cli.StringFlag{Name: "socket", Aliases: []string{"S"}, Usage: "the server's unix socket, instead of a host (`PATH`)"},
-		&cli.StringFlag{Name: "user", Aliases: []string{"u"}, Usage: "log in as `USER`"},
-		&cli.StringFlag{Name: "password-file", Usage: "read the password from the first line of `FILE`"},
-		&cli.BoolFlag{Name: "ask-password", Aliases: []string{"p"}, Usage: "ask for the password on the terminal"},
-		&cli.StringFlag{Name: "defaults-file", Usage: "read user, password, socket and TLS options from the option `FILE` only"},
-		&cli.StringFlag{Name: "ssl-mode", Usage: "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (`MODE`)"},
-		&cli.StringFlag{Name: "ssl-ca", Usage: "trust the certificate authorities in `FILE`"},
-		&cli.StringFlag{Name: "ssl-cert", Usage: "present the client certificate in `FILE`"},
-		&cli.StringFlag{Name: "ssl-key", Usage: "the client certificate's key in `FILE`"},
-		&cli.StringFlag{Name: "policy", Usage: "`POLICY` of a cluster given by flags alone: manual (default) or automatic"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the result: text or json"},
-		&cli.BoolFlag{Name: "json", Usage: "short for --output json"},
-		&cli.StringFlag{Name: "color", Aliases: []string{"colour"}, Value: "auto", Usage: "colour output `WHEN`: auto, always or never"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show evidence; repeat for more"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no remarks on standard error"},
-		&cli.ValueFlag{Name: "timeout", Aliases: []string{"t"}, Value: &durationValue{}, Usage: "give up after `DURATION` (check: default 10s)"},
-		&cli.BoolFlag{Name: helpFlag, Aliases: []string{"h"}, Usage: "show help"},
-		&cli.BoolFlag{Name: versionFlag, Aliases: []string{"V"}, Usage: "show the version"},
-	}
+// globalFlags are the flags that every command accepts.
+func globalFlags(f *pflag.FlagSet) {
+	f.String("config", "", "read the configuration from `FILE`")
+	f.String("cluster", "", "the cluster to work on, if the configuration has several (`NAME`)")
+	f.StringArrayP("host", "H", nil, "a node of a cluster given by flags alone (`HOST[:PORT]`, repeatable)")
+	f.IntP("port", "P", 0, "`PORT` of servers given without one (default 3306)")
+	f.StringP("socket", "S", "", "the server's unix socket, instead of a host (`PATH`)")
+	f.StringP("user", "u", "", "log in as `USER`")
+	f.String("password-file", "", "read the password from the first line of `FILE`")
+	f.BoolP("ask-password", "p", false, "ask for the password on the terminal")
+	f.String("defaults-file", "", "read user, password, socket and TLS options from the option `FILE` only")
+	f.String("ssl-mode", "", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (`MODE`)")
+	f.String("ssl-ca", "", "trust the certificate authorities in `FILE`")
+	f.String("ssl-cert", "", "present the client certificate in `FILE`")
+	f.String("ssl-key", "", "the client certificate's key in `FILE`")
+	f.String("policy", "", "`POLICY` of a cluster given by flags alone: manual (default) or automatic")
+	f.StringP("output", "o", "text", "`FORMAT` of the result: text or json")
+	f.Bool("json", false, "short for --output json")
+	f.String("color", "auto", "colour output `WHEN`: auto, always or never")
+	f.CountP("verbose", "v", "show evidence; repeat for more")
+	f.BoolP("quiet", "q", false, "no progress and no remarks on standard error")
+	f.VarP(&durationValue{}, "timeout", "t", "give up after `DURATION` (check: default 10s)")
+	f.BoolP(helpFlag, "h", false, "show help")
+	f.BoolP(versionFlag, "V", false, "show the version")
 }

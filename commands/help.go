@@ -6,7 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
+
 	"failwise/commands/suggest"
 )
 
@@ -95,9 +96,9 @@ func (c *command) help() string {
 			fmt.Fprintf(w, "  failwise %s\n      %s\n", e.line, e.why)
 		}
 	}
-	writeFlags(w, "Flags", c.flags)
+	writeFlags(w, "Flags", newFlags(c.flags))
 	if len(c.path) == 0 {
-		writeFlags(w, "Global flags", globalFlags())
+		writeFlags(w, "Global flags", newFlags(globalFlags))
 		fmt.Fprint(w, "\nFlags may stand anywhere; -- ends them. failwise COMMAND --help tells more.\n")
 	} else {
 		fmt.Fprint(w, "\nGlobal flags: failwise --help\n")
@@ -118,12 +119,12 @@ func (c *command) usage() string {
 	return s
 }
 
-func writeFlags(w *tabwriter.Writer, title string, flags []cli.Flag) {
-	if len(flags) == 0 {
+func writeFlags(w *tabwriter.Writer, title string, flags *pflag.FlagSet) {
+	if !flags.HasFlags() {
 		return
 	}
 	fmt.Fprintf(w, "\n%s:\n", title)
-	for _, f := range flags {
+	for _, f := range listFlags(flags) {
 		label, text := describeFlag(f)
 		fmt.Fprintf(w, "  %s\t%s\n", label, text)
 	}
@@ -131,24 +132,19 @@ func writeFlags(w *tabwriter.Writer, title string, flags []cli.Flag) {
 
 // describeFlag words a flag for help: "-w, --warning RANGE" and its usage with
 // the default value. The placeholder is what its usage quotes with backquotes.
-func describeFlag(f cli.Flag) (label, text string) {
-	var placeholder string
-	text = f.About()
-	if before, rest, found := strings.Cut(text, "`"); found {
-		name, after, _ := strings.Cut(rest, "`")
-		placeholder, text = name, before+name+after
-	}
-	if v := f.Default(); v != "" && !strings.Contains(text, "default") {
-		text += " (default " + v + ")"
-	}
-	names := f.Names()
-	for _, n := range names[1:] {
-		if len(n) == 1 {
-			label += "-" + n + ", "
+func describeFlag(f *pflag.Flag) (label, text string) {
+	placeholder, text := pflag.UnquoteUsage(f)
+	switch f.Value.Type() {
+	case "string", "duration":
+		if f.DefValue != "" && !strings.Contains(text, "default") {
+			text += " (default " + f.DefValue + ")"
 		}
 	}
-	label += "--" + names[0]
-	if placeholder != "" {
+	if f.Shorthand != "" {
+		label = "-" + f.Shorthand + ", "
+	}
+	label += "--" + f.Name
+	if takesValue(f) {
 		label += " " + placeholder
 	}
 	return label, text

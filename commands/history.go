@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/failover/journal"
+	"github.com/spf13/pflag"
 )
 
 func historyCommand() *command {
@@ -26,12 +26,12 @@ func historyCommand() *command {
 			{"history --since 2026-11-30T03:00:00Z --until 2026-11-30T04:00:00Z", ""},
 			{"history --export csv --since 1h", "a timeline: failwise history --export csv | failwise replay - --rules my.properties"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "since", Usage: "from `TIME` on: RFC 3339, \"2006-01-02 15:04:05\", 15:04[:05] or an age such as 24h"},
-			&cli.StringFlag{Name: "until", Usage: "up to `TIME`"},
-			&cli.StringFlag{Name: "node", Usage: "about node `NAME` only"},
-			&cli.StringFlag{Name: "export", Usage: "write the probes as a timeline in `FORMAT`: csv or jsonl"},
-			&cli.BoolFlag{Name: "probes", Usage: "show every probe too"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("since", "", "from `TIME` on: RFC 3339, \"2006-01-02 15:04:05\", 15:04[:05] or an age such as 24h")
+			f.String("until", "", "up to `TIME`")
+			f.String("node", "", "about node `NAME` only")
+			f.String("export", "", "write the probes as a timeline in `FORMAT`: csv or jsonl")
+			f.Bool("probes", false, "show every probe too")
 		},
 		run: runHistory,
 	}

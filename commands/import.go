@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"failwise/commands/cli"
 	"failwise/commands/mha"
+	"github.com/spf13/pflag"
 )
 
 func importCommand() *command {
@@ -37,7 +37,9 @@ func importMHACommand() *command {
 			{"import mha app1.cnf --global default.cnf > failwise.yaml", ""},
 			{"import mha app1.cnf --cluster shop", "under another name"},
 		},
-		flags:   []cli.Flag{&cli.StringFlag{Name: "global", Usage: "the global configuration, masterha_default.cnf (`FILE`)"}},
+		flags: func(f *pflag.FlagSet) {
+			f.String("global", "", "the global configuration, masterha_default.cnf (`FILE`)")
+		},
 		outputs: []string{"text"},
 		min:     1, max: 1,
 		run: runImportMHA,

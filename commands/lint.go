@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/mysql"
 	"failwise/rules/lint"
+	"github.com/spf13/pflag"
 )
 
 // lintReport is the JSON output of lint.
@@ -37,10 +37,10 @@ func lintCommand() *command {
 			{"lint --strict my.properties", "in CI: warnings fail as well"},
 			{"lint --cluster prod --live", "with what the replicas' settings say"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "profile", Usage: "`PROFILE` beneath the file: tungsten, couchbase or mha"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail on warnings, too"},
-			&cli.BoolFlag{Name: "live", Usage: "ask the cluster's servers for the settings that matter"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("profile", "", "`PROFILE` beneath the file: tungsten, couchbase or mha")
+			f.Bool("strict", false, "fail on warnings, too")
+			f.Bool("live", false, "ask the cluster's servers for the settings that matter")
 		},
 		max: -1,
 		run: func(ctx context.Context, in *invocation) error { return in.lint(ctx) },

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/promote"
 	"failwise/failover/watch"
+	"github.com/spf13/pflag"
 )
 
 func switchCommand() *command {
@@ -26,10 +26,10 @@ func switchCommand() *command {
 			{"switch --to db2 --reason 'kernel update on db1'", ""},
 			{"switch --to db2 --dry-run", "print the plan, change nothing"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "make node `NAME` the primary"},
-			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan and do nothing"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("to", "", "make node `NAME` the primary")
+			f.String("reason", "", "`TEXT` for the journal")
+			f.Bool("dry-run", false, "print the plan and do nothing")
 		},
 		values: func(in *invocation) []string { return in.nodeNames() },
 		run: func(ctx context.Context, in *invocation) error {
@@ -50,11 +50,11 @@ func failoverCommand() *command {
 			{"failover --to db3 --ignore age_limit", "soon after another one"},
 			{"failover --dry-run", "print the plan, change nothing"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "make node `NAME` the primary"},
-			&cli.StringSliceFlag{Name: "ignore", Usage: "pass over the check `NAME` (repeatable): " + strings.Join(ignorable(), ", ")},
-			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan and do nothing"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("to", "", "make node `NAME` the primary")
+			f.StringArray("ignore", nil, "pass over the check `NAME` (repeatable): "+strings.Join(ignorable(), ", "))
+			f.String("reason", "", "`TEXT` for the journal")
+			f.Bool("dry-run", false, "print the plan and do nothing")
 		},
 		values: func(in *invocation) []string { return in.nodeNames() },
 		run: func(ctx context.Context, in *invocation) error {
@@ -95,10 +95,10 @@ func recoverCommand() *command {
 			{"recover db1 --show-errant", "what it has that the primary never had"},
 			{"recover db1 --dry-run", "print the plan, change nothing"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal"},
-			&cli.BoolFlag{Name: "show-errant", Usage: "show what the transactions did that only the node has, and do nothing"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan and do nothing"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("reason", "", "`TEXT` for the journal")
+			f.Bool("show-errant", false, "show what the transactions did that only the node has, and do nothing")
+			f.Bool("dry-run", false, "print the plan and do nothing")
 		},
 		min: 1, max: 1,
 		values: func(in *invocation) []string { return in.nodeNames() },

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
+	"github.com/spf13/pflag"
 )
 
 func policyCommand() *command {
@@ -30,10 +30,10 @@ func policyCommand() *command {
 			{"policy maintenance --node db2", "one node only"},
 			{"policy automatic", "back to work"},
 		},
-		flags: []cli.Flag{
-			&cli.ValueFlag{Name: "for", Value: &durationValue{needsUnit: true}, Usage: "end after `DURATION` (30m, 2h); then the policy before it holds again"},
-			&cli.StringFlag{Name: "node", Usage: "set it for node `NAME` only"},
-			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the journal and everyone who looks"},
+		flags: func(f *pflag.FlagSet) {
+			f.Var(&durationValue{needsUnit: true}, "for", "end after `DURATION` (30m, 2h); then the policy before it holds again")
+			f.String("node", "", "set it for node `NAME` only")
+			f.String("reason", "", "`TEXT` for the journal and everyone who looks")
 		},
 		max:    1,
 		values: func(*invocation) []string { return []string{"automatic", "manual", "maintenance"} },

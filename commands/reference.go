@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"failwise/commands/cli"
+	"github.com/spf13/pflag"
 )
 
 // referenceCommand writes the documents that are drawn from the command tree: the
@@ -70,9 +70,9 @@ func (c *command) markdown() string {
 		}
 		flags := each.flags
 		if each == c {
-			flags = globalFlags()
+			flags = globalFlags
 		}
-		markdownFlags(&b, flags)
+		markdownFlags(&b, newFlags(flags))
 	}
 	b.WriteString("\n" + exitCodePage)
 	return b.String()
@@ -95,12 +95,12 @@ const exitCodePage = `## Exit codes
 | | 11 | after a promotion that failed |
 `
 
-func markdownFlags(b *strings.Builder, flags []cli.Flag) {
-	if len(flags) == 0 {
+func markdownFlags(b *strings.Builder, flags *pflag.FlagSet) {
+	if !flags.HasFlags() {
 		return
 	}
 	b.WriteString("\n| flag | meaning |\n|---|---|\n")
-	for _, f := range flags {
+	for _, f := range listFlags(flags) {
 		label, text := describeFlag(f)
 		fmt.Fprintf(b, "| `%s` | %s |\n", label, strings.ReplaceAll(text, "|", `\|`))
 	}
@@ -144,11 +144,11 @@ func (c *command) man(name, version string) string {
 	}
 	flags := c.flags
 	if len(c.path) == 0 {
-		flags = globalFlags()
+		flags = globalFlags
 	}
-	if len(flags) > 0 {
+	if set := newFlags(flags); set.HasFlags() {
 		b.WriteString(".SH OPTIONS\n")
-		for _, f := range flags {
+		for _, f := range listFlags(set) {
 			label, text := describeFlag(f)
 			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(label), roff(text))
 		}

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/suggest"
 	"failwise/failover"
 	"failwise/failover/replay"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 // maxSkippedShown is how many skipped rows are named one by one.
@@ -37,11 +37,11 @@ func replayCommand() *command {
 			{"replay incident.csv --rules my.properties --against new.properties", "what a change of rules changes"},
 			{"history --export csv | failwise replay - --profile mha", "last night under MHA's rules"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "rules", Usage: "the statemap `FILE`, on top of the profile"},
-			&cli.StringFlag{Name: "profile", Usage: "`PROFILE` of rules and timings: tungsten, couchbase or mha", Value: rules.Tungsten.String()},
-			&cli.StringSliceFlag{Name: "against", Usage: "compare with this statemap `FILE` or profile (repeatable)"},
-			&cli.BoolFlag{Name: "keep-going", Usage: "skip rows that cannot be read, and report them"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("rules", "", "the statemap `FILE`, on top of the profile")
+			f.String("profile", rules.Tungsten.String(), "`PROFILE` of rules and timings: tungsten, couchbase or mha")
+			f.StringArray("against", nil, "compare with this statemap `FILE` or profile (repeatable)")
+			f.Bool("keep-going", false, "skip rows that cannot be read, and report them")
 		},
 		min: 1, max: 1,
 		run: func(ctx context.Context, in *invocation) error { return in.replay(ctx) },

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 // rulesReport is the JSON output of rules.
@@ -94,7 +94,10 @@ func rulesCommand() *command {
 			{"rules --diff --profile mha", "what a profile changes of the shipped rules"},
 			{"rules --output properties > my.properties", "a file to begin with"},
 		},
-		flags:   append(rulesFlags(), &cli.BoolFlag{Name: "diff", Usage: "only what differs from the shipped rules and timings"}),
+		flags: func(f *pflag.FlagSet) {
+			rulesFlags(f)
+			f.Bool("diff", false, "only what differs from the shipped rules and timings")
+		},
 		outputs: []string{"text", "json", "properties"},
 		run:     func(_ context.Context, in *invocation) error { return in.rules() },
 	}

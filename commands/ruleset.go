@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/rules"
 	"failwise/rules/explain"
 	"failwise/rules/lint"
+	"github.com/spf13/pflag"
 )
 
 // ruleset is the rules that a command looks at, with what belongs to them.
@@ -25,11 +25,9 @@ type ruleset struct {
 }
 
 // rulesFlags choose rules other than the configured ones.
-func rulesFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "rules", Usage: "the statemap `FILE`, on top of the profile"},
-		&cli.StringFlag{Name: "profile", Usage: "`PROFILE` of rules and timings: tungsten, couchbase or mha"},
-	}
+func rulesFlags(f *pflag.FlagSet) {
+	f.String("rules", "", "the statemap `FILE`, on top of the profile")
+	f.String("profile", "", "`PROFILE` of rules and timings: tungsten, couchbase or mha")
 }
 
 // ruleset finds the rules: those that --rules and --profile give, else those of

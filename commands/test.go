@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 
-	"failwise/commands/cli"
 	"failwise/failover"
 	"failwise/failover/replay"
+	"github.com/spf13/pflag"
 )
 
 func testCommand() *command {
@@ -27,7 +27,7 @@ func testCommand() *command {
 			{"test scenarios/*.yaml --run 'stall|flap'", "those whose name matches"},
 			{"test scenarios/*.yaml --output junit > junit.xml", "for a CI server"},
 		},
-		flags:   []cli.Flag{&cli.StringFlag{Name: "run", Usage: "run only tests whose name matches `REGEXP`"}},
+		flags:   func(f *pflag.FlagSet) { f.String("run", "", "run only tests whose name matches `REGEXP`") },
 		outputs: []string{"text", "json", "junit"},
 		min:     1, max: -1,
 		run: func(ctx context.Context, in *invocation) error { return in.test(ctx) },

@@ -35,6 +35,9 @@ func (v *durationValue) String() string {
 	return v.d.String()
 }
 
+// Type implements [pflag.Value].
+func (v *durationValue) Type() string { return "duration" }
+
 // parseDuration reads a duration ≥ 0 of at most a hundred years.
 func parseDuration(s string) (time.Duration, error) {
 	const limit = 100 * 365 * 24 * time.Hour
@@ -56,8 +59,10 @@ func parseDuration(s string) (time.Duration, error) {
 
 // duration is the value of a flag declared with a durationValue; 0 if not given.
 func (in *invocation) duration(name string) time.Duration {
-	if v, ok := in.Get(name).(*durationValue); ok {
-		return v.d
+	if f := in.flags.Lookup(name); f != nil {
+		if v, ok := f.Value.(*durationValue); ok {
+			return v.d
+		}
 	}
 	return 0
 }

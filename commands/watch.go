@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
+	"github.com/spf13/pflag"
 )
 
 func watchCommand() *command {
@@ -38,12 +38,12 @@ func watchCommand() *command {
 			{"watch --all", "every cluster of the configuration, in one process"},
 			{"-H db1 -H db2 -H db3 -u monitor watch", "a cluster given by flags: its policy is manual"},
 		},
-		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "watch every cluster of the configuration"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "decide, print the plan, and promote nothing"},
-			&cli.BoolFlag{Name: "once", Usage: "stop after the first failover or failed promotion"},
-			&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics at http://`HOST:PORT`/metrics"},
-			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT` of the lines in a pipe: logfmt or json"},
+		flags: func(f *pflag.FlagSet) {
+			f.Bool("all", false, "watch every cluster of the configuration")
+			f.Bool("dry-run", false, "decide, print the plan, and promote nothing")
+			f.Bool("once", false, "stop after the first failover or failed promotion")
+			f.String("metrics", "", "serve Prometheus metrics at http://`HOST:PORT`/metrics")
+			f.String("log-format", "", "`FORMAT` of the lines in a pipe: logfmt or json")
 		},
 		outputs: []string{"text"},
 		run:     runWatch,

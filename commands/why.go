@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"failwise/commands/cli"
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
 	"failwise/failover/topology"
 	"failwise/rules"
+	"github.com/spf13/pflag"
 )
 
 func whyCommand() *command {
@@ -29,9 +29,9 @@ func whyCommand() *command {
 			{"why --at 2026-11-30T03:12:07Z --node db1 -v", "with the evidence of every probe type"},
 			{"why --at 10m", "ten minutes ago"},
 		},
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "at", Usage: "`TIME`: RFC 3339, \"2006-01-02 15:04:05\", 15:04[:05] or an age such as 10m"},
-			&cli.StringFlag{Name: "node", Usage: "about node `NAME`"},
+		flags: func(f *pflag.FlagSet) {
+			f.String("at", "", "`TIME`: RFC 3339, \"2006-01-02 15:04:05\", 15:04[:05] or an age such as 10m")
+			f.String("node", "", "about node `NAME`")
 		},
 		run: runWhy,
 	}
