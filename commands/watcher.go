@@ -49,6 +49,10 @@ func (in *invocation) watchConfig(ctx context.Context, c *config.Cluster) (watch
 		return watch.Config{}, err
 	}
 	dir := journal.ClusterDir(all.StateDir, c.Name)
+	bound := all.JournalMaxSize
+	if bound == 0 {
+		bound = journal.NoBound
+	}
 	out := watch.Config{
 		Cluster: c.Name, Name: all.Watcher.Name, ID: all.Watcher.ID, Version: in.Build.Version,
 		Profile: c.Profile, Statemap: c.Statemap, Timings: c.Timings, Policy: policy,
@@ -56,7 +60,7 @@ func (in *invocation) watchConfig(ctx context.Context, c *config.Cluster) (watch
 		Votes: votes, RoutesMajority: c.Confirm.Require == "majority",
 		Promotion: settings, Account: account, Hooks: c.Hooks, EnforceReadOnly: c.EnforceReadOnly,
 		RefillRecovered: c.QuotaRefill.Recovered, RefillAfter: c.QuotaRefill.After,
-		Dir: dir, JournalMaxBytes: all.JournalMaxSize, Locker: lock.NewFile(journal.NewDir(dir), all.Watcher.Name),
+		Dir: dir, JournalMaxBytes: bound, Locker: lock.NewFile(journal.NewDir(dir), all.Watcher.Name),
 	}
 	for _, r := range c.Confirm.Routes {
 		out.Routes = append(out.Routes, watch.Route{Argv: r.Command, Contract: r.Contract, Timeout: r.Timeout})

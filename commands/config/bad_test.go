@@ -25,6 +25,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"clusters: {p: {nodes: [a], tick: 0s}}", "1:34: tick: it must be longer than 0"},
 		{"clusters: {p: {nodes: [a], tick: soon}}", `1:34: tick: "soon" is no duration; write 10s, 250ms or 2h`},
 		{"clusters: {p: {nodes: [a], tick: -1s}}", `1:34: tick: "-1s" is negative`},
+		{"journal: {max_size: 31}", "1:21: journal.max_size: a journal takes at least 32 MB; 0 is no bound"},
 		{"clusters: {p: {nodes: [a], quota: many}}", `1:35: quota: "many" is no count (0 to 2147483647)`},
 		{"clusters: {p: {nodes: [a], enforce_read_only: yes}}", `1:47: enforce_read_only: "yes" is neither true nor false`},
 		{"clusters: {p: {nodes: [a], policy: autmatic}}", `1:36: policy: "autmatic" is not one of automatic, manual, maintenance; did you mean automatic?`},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"failwise/check"
+	"failwise/failover/journal"
 	"failwise/rules"
 )
 
@@ -178,6 +179,14 @@ func checkProfile(v any) error {
 func checkPositive(v any) error {
 	if v.(time.Duration) == 0 {
 		return fmt.Errorf("it must be longer than 0")
+	}
+	return nil
+}
+
+// checkJournalSize: a journal is kept in files of 16 MB, two at the least.
+func checkJournalSize(v any) error {
+	if least := 2 * journal.DefaultSegmentBytes >> 20; v.(int) != 0 && v.(int) < least {
+		return fmt.Errorf("a journal takes at least %d MB; 0 is no bound", least)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ var keys = [...]Key{
 	{Name: "log_format", Kind: Text, Default: "logfmt", Choices: []string{"logfmt", "json"}, Doc: "Form of watch's event lines where standard output is no terminal."},
 	{Name: "watcher.name", Kind: Text, Doc: "How this watcher calls itself to others. Default: the host's name."},
 	{Name: "watcher.id", Kind: Count, Default: "0", Doc: "Number of this watcher's row in the heartbeat table; each watcher of a cluster needs its own. 0 is drawn from the watcher's name."},
-	{Name: "journal.max_size", Kind: Count, Unit: "MB", Default: "64", Doc: "Bound on a cluster's journal; the oldest part is dropped first. 0 is no bound."},
+	{Name: "journal.max_size", Kind: Count, Unit: "MB", Default: "64", check: checkJournalSize, Doc: "Bound on a cluster's journal, at least 32; the oldest part is dropped first. 0 is no bound."},
 
 	// The nodes and how to log in to them.
 	{Name: "nodes", Cluster: true, Kind: Block, Doc: "The servers: a list of addresses, or of blocks with name, host, port, admin_port, promote (never, neutral, prefer), site. Their order is the order of preference."},
@@ -67,8 +67,8 @@ var keys = [...]Key{
 
 	// What happens once an alarm has expired.
 	{Name: "confirm.replicas", Cluster: true, Kind: Text, Default: "bounce", Choices: []string{"bounce", "passive", "off"}, Doc: "How replicas are asked whether they see the primary: bounce restarts their IO threads one after the other, passive reads their status only, off asks nobody."},
-	{Name: "confirm.routes", Cluster: true, Kind: Block, Doc: "Commands that look at the primary from elsewhere: a list of argument lists, or of blocks with command, contract (own, mha), timeout."},
-	{Name: "confirm.require", Cluster: true, Kind: Text, Default: "all", Choices: []string{"all", "majority"}, Doc: "How many routes must confirm that the primary is dead."},
+	{Name: "confirm.routes", Cluster: true, Kind: Block, Doc: "Commands that look at the primary from elsewhere: a list of argument lists, or of blocks with command, contract (failwise, mha), timeout."},
+	{Name: "confirm.require", Cluster: true, Kind: Text, Default: "all", Choices: []string{"all", "majority"}, Doc: "When the routes disagree: all holds the failover as soon as one sees the primary, majority unless more confirm its death. A route without an answer holds nothing."},
 	{Name: "confirm.timeout", Cluster: true, Kind: Duration, Default: "5s", check: checkPositive, Doc: "Time limit of a route that names none."},
 	{Name: "max_lost_transactions", Cluster: true, Kind: Text, Default: "unlimited", check: checkMaxLost, Doc: "Failover holds when more transactions than this are known to be lost; a count or unlimited."},
 	{Name: "catch_up.timeout", Cluster: true, Kind: Duration, Default: "60s", check: checkPositive, Doc: "How long a candidate may take to apply what it has received."},
@@ -77,11 +77,11 @@ var keys = [...]Key{
 	{Name: "fence.timeout", Cluster: true, Kind: Duration, Default: "3s", check: checkPositive, Doc: "Time limit of fencing by SQL."},
 	{Name: "repoint.timeout", Cluster: true, Kind: Duration, Default: "20s", check: checkPositive, Doc: "Time limit of attaching one replica to the new primary."},
 	{Name: "verify.timeout", Cluster: true, Kind: Duration, Default: "30s", check: checkPositive, Doc: "Time limit for the proving write to arrive on one replica."},
-	{Name: "switch.block", Cluster: true, Kind: Duration, Default: "10s", check: checkPositive, Doc: "Longest that a switch may block writes before it undoes itself."},
+	{Name: "switch.block", Cluster: true, Kind: Duration, Default: "10s", check: checkPositive, Doc: "How long the candidate of a switch may take to execute everything, from the moment writes are blocked, before the switch undoes itself. Blocking them may itself take as long; opening the candidate comes after it."},
 	{Name: "switch.max_lag", Cluster: true, Kind: Duration, Default: "10s", Doc: "Lag of the candidate above which a switch is refused."},
 	{Name: "switch.long_transaction", Cluster: true, Kind: Duration, Default: "10s", Doc: "Age of a transaction on the primary above which a switch is refused."},
 	{Name: "enforce_read_only", Cluster: true, Kind: Bool, Default: "true", Doc: "Whether a node that should be read-only is set so."},
 	{Name: "hooks", Cluster: true, Kind: Block, Doc: "Commands by event (fence, promoted, finished, failed, alert, replica_failed, replica_back, policy): an argument list, or a block with command, timeout, on_failure, contract, script, ssh_user, mha_passwords, or a list of these."},
 	{Name: "webhooks", Cluster: true, Kind: Block, Doc: "URLs that get the same JSON: a list of URLs, or of blocks with url, events, timeout."},
-	{Name: "lock", Cluster: true, Kind: Block, Default: "file", Doc: "Who may act: file (one acting watcher on this host), or a block etcd with endpoints, ttl, prefix, user, password_file, ca, cert, key; watch does not support etcd yet and refuses such a cluster."},
+	{Name: "lock", Cluster: true, Kind: Block, Default: "file", Doc: "Who may act: file (one acting watcher for a state_dir on this host), or a block etcd with endpoints, ttl, prefix, user, password_file, ca, cert, key; watch does not support etcd yet and refuses such a cluster."},
 }

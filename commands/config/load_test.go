@@ -33,7 +33,7 @@ const whole = `
 state_dir: state
 metrics: 127.0.0.1:9100
 watcher: {name: w1, id: 7}
-journal: {max_size: 5}
+journal: {max_size: 50}
 defaults:
   user: monitor
   password_file: secret
@@ -74,7 +74,7 @@ func TestLoadReadsEverything(t *testing.T) {
 	if want := filepath.Join(dir, "state"); c.StateDir != want {
 		t.Errorf("state_dir %s, want %s", c.StateDir, want)
 	}
-	if c.Watcher != (Watcher{"w1", 7}) || c.Metrics != "127.0.0.1:9100" || c.JournalMaxSize != 5<<20 || c.LogFormat != "logfmt" {
+	if c.Watcher != (Watcher{"w1", 7}) || c.Metrics != "127.0.0.1:9100" || c.JournalMaxSize != 50<<20 || c.LogFormat != "logfmt" {
 		t.Errorf("process: %+v", c)
 	}
 	prod, err := c.Cluster("prod")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,9 @@ const (
 	DefaultMaxBytes     = 256 << 20
 	DefaultSyncEvery    = time.Second
 )
+
+// NoBound is the MaxBytes of a journal of which nothing is deleted.
+const NoBound int64 = math.MaxInt64
 
 // Options say where a journal is and how large it may become.
 type Options struct {
@@ -30,7 +34,8 @@ type Options struct {
 	// [DefaultSegmentBytes].
 	SegmentBytes int64
 	// MaxBytes bounds all files together: the oldest are deleted, never the
-	// current one. 0 means [DefaultMaxBytes]; it must be at least two segments.
+	// current one. 0 means [DefaultMaxBytes], [NoBound] deletes none; else it must be
+	// at least two segments.
 	MaxBytes int64
 	// SyncEvery is the longest time that a written record stays unsynced; 0 means
 	// [DefaultSyncEvery], negative leaves it to the kernel. The record of a probe as
@@ -107,6 +112,19 @@ func Open(opts Options) (*Journal, error) {
 	}
 	return start(opts, &segments{dir: opts.Dir, segmentBytes: opts.SegmentBytes, maxBytes: opts.MaxBytes}), nil
 }
+
+// Discard is a journal that keeps nothing: for who only looks and shall leave no trace.
+func Discard() *Journal {
+	return start(Options{Queue: DefaultQueue, SegmentBytes: DefaultSegmentBytes, SyncEvery: -1}, nowhere{})
+}
+
+// nowhere is the disk of [Discard].
+type nowhere struct{}
+
+func (nowhere) open() error        { return nil }
+func (nowhere) write([]byte) error { return nil }
+func (nowhere) sync() error        { return nil }
+func (nowhere) close() error       { return nil }
 
 func start(opts Options, d disk) *Journal {
 	j := &Journal{

@@ -3,64 +3,125 @@ package promote
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"failwise/failover/mysql"
 )
 
-// lookEvery is how long a node is given between two looks at whether it still answers
-// anyone.
-const lookEvery = time.Second
+const (
+	// lookEvery is how long a node is given between two looks at whether it still
+	// answers anyone, and before the first.
+	lookEvery = time.Second
+	// lookAgain is the pause after a look that failed at once.
+	lookAgain = 100 * time.Millisecond
+)
 
-// errSilent marks a node that answered nobody: a new session to it got no answer
-// within cancelLimit.
+// The silence after which a node is given up, counted from the begin of the first look
+// without answer.
+const (
+	// silentLimit: as long as one look.
+	silentLimit = cancelLimit
+	// openSilentLimit: of a node that was opened and may serve writes.
+	openSilentLimit = 2 * cancelLimit
+)
+
+// errSilent marks a node that answered nobody for as long as it was given.
 var errSilent = errors.New("it gives no answer")
 
-// attendedKey finds the context that ends when the attended node is silent.
-type attendedKey struct{}
+// attention is a watch over a node while something is done with it: a step that takes
+// long is slow, a server that answers nobody is frozen, and each statement would wait
+// for its whole limit while writers wait too.
+type attention struct {
+	// asked is the context of who asked, which the node's silence does not end.
+	asked context.Context
+	// silence ends when the node is silent, with the cause errSilent, or when the watch
+	// is over.
+	silence context.Context
+	// limit is the silence that the node is given.
+	limit atomic.Int64
+	stop  func()
+}
 
-// attend looks, while something is done with a node, whether it still answers others:
-// a step that takes long is slow, a server that answers nobody is frozen, and each
-// statement would wait for its whole limit while writers wait too. The first look comes
-// after the time between two. The context ends with ctx, and with the cause errSilent;
-// stop ends the looks.
-func attend(ctx context.Context, n *Node, every time.Duration) (attended context.Context, stop func()) {
-	watched, silent := context.WithCancelCause(context.WithoutCancel(ctx))
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, attendedKey{}, watched))
+// attend watches a node. The context that it gives ends with ctx, and with the cause
+// errSilent; stop ends the watch.
+func attend(ctx context.Context, n *Node, limit time.Duration) (context.Context, *attention) {
+	a := &attention{asked: ctx}
+	a.limit.Store(int64(limit))
+	watched, silence := context.WithCancelCause(context.WithoutCancel(ctx))
+	a.silence = watched
+	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for pause(watched, every); watched.Err() == nil; pause(watched, every) {
-			if !answers(watched, n) && watched.Err() == nil {
-				silent(errSilent)
-				cancel(errSilent)
-			}
+		if a.awaitSilence(n) {
+			silence(errSilent)
+			cancel(errSilent)
 		}
 	}()
-	return ctx, func() {
-		silent(nil)
+	a.stop = func() {
+		silence(nil)
 		cancel(nil)
 		<-ended
 	}
+	return ctx, a
+}
+
+// awaitSilence looks until the node is silent, which is true, or the watch is over.
+func (a *attention) awaitSilence(n *Node) bool {
+	wait := lookEvery
+	var since time.Time // the begin of the first look without answer, zero for none
+	for {
+		pause(a.silence, wait)
+		begun := time.Now()
+		switch good := answers(a.silence, n); {
+		case a.silence.Err() != nil:
+			return false
+		case good:
+			since, wait = time.Time{}, lookEvery
+			continue
+		case since.IsZero():
+			since = begun
+		}
+		if time.Since(since) >= time.Duration(a.limit.Load()) {
+			return true
+		}
+		wait = lookAgain
+	}
+}
+
+// give gives the node at least that much silence from now on.
+func (a *attention) give(limit time.Duration) {
+	a.limit.Store(max(a.limit.Load(), int64(limit)))
 }
 
 // unstoppable is a context that whoever asked for the plan can no longer end. That
-// the attended node is silent still ends it.
-func unstoppable(ctx context.Context) (context.Context, context.CancelFunc) {
-	watched, attended := ctx.Value(attendedKey{}).(context.Context)
+// the attended candidate is silent still ends it.
+func (r *run) unstoppable(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	if !attended {
+	a := r.attended
+	if a == nil {
 		return ctx, func() { cancel(nil) }
 	}
-	forget := context.AfterFunc(watched, func() { cancel(context.Cause(watched)) })
+	forget := context.AfterFunc(a.silence, func() { cancel(context.Cause(a.silence)) })
 	return ctx, func() {
 		forget()
 		cancel(nil)
 	}
 }
 
-// silent tells whether the context ended because the attended node is silent.
-func silent(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSilent) }
+// attendCandidate watches the node that is being promoted.
+func (r *run) attendCandidate(ctx context.Context, n *Node, limit time.Duration) (attended context.Context, stop func()) {
+	attended, a := attend(ctx, n, limit)
+	r.attended = a
+	return attended, func() {
+		r.attended = nil
+		a.stop()
+	}
+}
+
+// isSilent tells whether the context ended because the attended node is silent.
+func isSilent(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSilent) }
 
 // answers tells whether a new session to a node gets an answer, be it an error.
 func answers(ctx context.Context, n *Node) bool {

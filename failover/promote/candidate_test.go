@@ -443,3 +443,64 @@ func TestCandidateFreezesAtEachStep(t *testing.T) {
 		}
 	})
 }
+
+// A successor that gives way before it was opened is not the new primary: the one that
+// was opened and lost stays it, and the failover is unfinished.
+func TestUnfinishedFailoverNamesTheNodeThatWasOpened(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true}, "db2")
+		sandbox.Break(t, "kill", l.Node(0))
+		l.onStep = func(p promote.Progress) {
+			switch {
+			case p.Step == promote.Prove && p.State == promote.StepBegun:
+				sandbox.Break(t, "kill", l.Node(1))
+			case p.Step == promote.Prepare && p.State == promote.StepBegun && p.Target == "db3":
+				sandbox.Break(t, "freeze", l.Node(2))
+			}
+		}
+		result, err := promote.Failover(bounded(t), l.env(), promote.FailoverRequest{OldPrimary: "db1"})
+		if err == nil || !result.Opened || !result.Unfinished || result.NewPrimary != "db2" {
+			t.Errorf("error %v, opened %v, unfinished %v, new primary %q", err, result.Opened, result.Unfinished, result.NewPrimary)
+		}
+	})
+}
+
+// Candidates that freeze one after the other and thaw again: all is undone, once, and
+// they are replicas as before.
+func TestFrozenCandidatesArePutBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, flavour sandbox.Flavour) {
+		l := newLab(t, sandbox.Options{Flavour: flavour, SemiSync: true}, "db2")
+		l.settings.Statement = 3 * time.Second
+		sandbox.Break(t, "kill", l.Node(0))
+		frozen := map[string]*sandbox.Active{}
+		thaw := func(node string) {
+			if err := frozen[node].Heal(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		l.onStep = func(p promote.Progress) {
+			switch {
+			case p.Step == promote.Prepare && p.State == promote.StepBegun:
+				if p.Target == "db3" {
+					thaw("db2")
+				}
+				frozen[p.Target] = sandbox.Break(t, "freeze", map[string]*sandbox.Node{"db2": l.Node(1), "db3": l.Node(2)}[p.Target])
+			case p.Step == promote.Prepare && p.State == promote.StepFailed && p.Target == "db3":
+				thaw("db3")
+			}
+		}
+		result, err := promote.Failover(bounded(t), l.env(), promote.FailoverRequest{OldPrimary: "db1"})
+		if !errors.Is(err, promote.ErrNoCandidate) || result.Opened || len(result.UndoLeft) > 0 || len(frozen) != 2 {
+			t.Fatalf("error %v, result %+v, frozen %v", err, result, frozen)
+		}
+		for _, reading := range l.reader.Read(bounded(t))[1:] {
+			channels := reading.Status.Channels.Or(nil)
+			if len(channels) != 1 || channels[0].IO == mysql.ThreadNo || channels[0].SQL != mysql.ThreadYes {
+				t.Errorf("%s: %+v, %v", reading.Name, channels, reading.Error)
+			}
+			if semi, _ := reading.Status.SemiSync.Get(); semi.SourceEnabled {
+				t.Errorf("%s: its semi-sync source side is on", reading.Name)
+			}
+		}
+	})
+}

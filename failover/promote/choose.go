@@ -14,6 +14,7 @@ type chosen struct {
 	node     *Node
 	reading  Reading
 	advanced *Reading // another node that has more; nil when the candidate has all
+	order    []string // the eligible nodes, best first
 }
 
 // choose settles the candidate on final positions, and the loss report.
@@ -38,7 +39,7 @@ func (r *run) choose(ctx context.Context, readings []Reading) (chosen, error) {
 		if i < 0 {
 			return "", fmt.Errorf("%s was not read", name)
 		}
-		picked.reading = readings[i]
+		picked.reading, picked.order = readings[i], choice.Order
 		if j := slices.IndexFunc(readings, func(x Reading) bool { return x.Node == choice.Advanced && x.Err == nil }); j >= 0 && j != i {
 			if !picked.reading.Status.Progress().Contains(readings[j].Status.Progress(), r.env.Seen.Progress.Executed) {
 				picked.advanced = &readings[j]

@@ -22,7 +22,7 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 	if len(channels) > 1 {
 		return fmt.Errorf("it has %d replication channels: keep one", len(channels))
 	}
-	if err := noSource(ctx, n, r.env.Statement); err != nil {
+	if err := sourceOff(ctx, n, r.env.Statement); err != nil {
 		return err
 	}
 	options := mysql.SourceOptions{Host: to.Host, Port: to.Port, User: account.User, Password: account.Secret, TLS: account.TLS}
@@ -66,9 +66,9 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 	return statement(func(ctx context.Context) error { return n.Session.StartReplication(ctx, options.Channel) })
 }
 
-// noSource switches the semi-sync source side of a replica off: left on, its applier
+// sourceOff switches the semi-sync source side of a replica off: left on, its applier
 // would wait for acknowledgements at its first event.
-func noSource(ctx context.Context, n *Node, limit time.Duration) error {
+func sourceOff(ctx context.Context, n *Node, limit time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	semi, err := n.Session.SemiSync(bounded)

@@ -1,9 +1,11 @@
 package promote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"failwise/failover/hooks"
@@ -128,7 +130,9 @@ func (r *run) end(ctx context.Context, err error) (Result, error) {
 	r.result.Opened, r.result.Fallen = r.state.Opened, r.state.Fallen
 	r.result.Proof = r.state.Proof
 	if r.state.Opened && r.plan.Operation != hooks.Recover {
-		r.result.NewPrimary = r.plan.Candidate
+		// A successor that was chosen and given up before it was opened is none.
+		r.result.NewPrimary = cmp.Or(r.state.OpenedNode, r.plan.Candidate)
+		r.result.Unfinished = err != nil && !r.state.Proved && slices.Contains(r.state.Fallen, r.result.NewPrimary)
 	}
 	r.result.Took = time.Since(r.started)
 	return r.result, err

@@ -48,15 +48,15 @@ func (r *run) failover(ctx context.Context) error {
 }
 
 // promote takes one candidate from its received transactions to its first write. A
-// candidate that answers nobody on the way is given up: at once where another replica
-// has all that it has, else only after the time that a statement may take, since giving
-// it up loses what only it has.
+// candidate that answers nobody on the way is given up: soon where another replica may
+// take its place and has all that it has, else only after the time that a statement may
+// take, since giving it up loses what only it has.
 func (r *run) promote(ctx context.Context, picked chosen) error {
-	every := r.env.Statement
+	limit := r.env.Statement
 	if r.spare(picked) {
-		every = min(every, lookEvery)
+		limit = min(limit, silentLimit)
 	}
-	ctx, stop := attend(ctx, picked.node, every)
+	ctx, stop := r.attendCandidate(ctx, picked.node, limit)
 	defer stop()
 	if err := r.catchUp(ctx, picked); err != nil {
 		return err
@@ -70,10 +70,16 @@ func (r *run) promote(ctx context.Context, picked chosen) error {
 	return r.openAndProve(ctx, picked.node)
 }
 
-// spare tells whether another replica has all that the candidate has.
+// spare tells whether another replica is eligible and has all that the candidate has.
 func (r *run) spare(picked chosen) bool {
-	for name, other := range r.readings {
-		if name != picked.node.Name && !r.state.tried(name) &&
+	if r.plan.To != "" && !r.state.Opened {
+		return false // who asks for one node does not want another instead
+	}
+	for _, name := range picked.order {
+		if name == picked.node.Name || r.state.tried(name) {
+			continue
+		}
+		if other, read := r.readings[name]; read &&
 			other.Status.Progress().Contains(picked.reading.Status.Progress(), r.env.Seen.Progress.Executed) {
 			return true
 		}
@@ -101,7 +107,7 @@ func (r *run) giveUp(ctx context.Context, n *Node, err error) bool {
 		r.gone[n.Name] = true
 	}
 	if !fallen {
-		r.follow(ctx, r.state.Repointed)
+		r.follow(ctx, r.untried(r.state.Repointed))
 	}
 	if !fallen && !mute {
 		r.undoSemiSync(ctx)

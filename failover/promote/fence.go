@@ -32,6 +32,7 @@ func (r *run) fenceOld(ctx context.Context) error {
 	targets := append([]string{r.plan.OldPrimary}, r.state.Fallen...)
 	return r.do(ctx, Fence, r.plan.OldPrimary, 0, func(ctx context.Context) (string, error) {
 		var old fenceRecord
+		fallen := map[string]fenceRecord{}
 		var mu sync.Mutex
 		r.each(targets, func(n *Node) error {
 			record := r.fenceNode(ctx, n, r.patience(n))
@@ -40,6 +41,7 @@ func (r *run) fenceOld(ctx context.Context) error {
 			if n.Name == r.plan.OldPrimary {
 				old = record
 			} else {
+				fallen[n.Name] = record
 				r.note(Fence, n.Name, record.State.String()+": "+record.Why)
 			}
 			return nil
@@ -54,26 +56,41 @@ func (r *run) fenceOld(ctx context.Context) error {
 				return "", err
 			}
 		}
-		if r.env.Hooks.Has(hooks.Fence) {
-			report := r.env.Hooks.Fire(ctx, r.call(hooks.Fence, ""))
-			if err := report.Err(); err != nil {
-				r.warn(err.Error())
-			}
-			if report.Aborts {
-				return "", fmt.Errorf("%w: %w", ErrHook, report.Err())
-			}
-			if report.Proof {
-				r.update(func(s *state) {
-					s.Fence.State, s.Fence.Why = FenceProved, "the fence hook ended with status 0; by SQL: "+s.Fence.Why
-				})
-			}
+		fence, err := r.fenceHook(ctx, r.plan.OldPrimary, r.state.Fence)
+		r.update(func(s *state) { s.Fence = fence })
+		if err != nil {
+			return "", err
 		}
-		fence := r.state.Fence
-		if fence.State != FenceProved && r.env.FenceRequire == RequireProof {
-			return "", fmt.Errorf("%w, and proof is required: %s: %s", ErrNotFenced, fence.State, fence.Why)
+		for name, record := range fallen {
+			if _, err := r.fenceHook(ctx, name, record); err != nil {
+				return "", fmt.Errorf("%s: %w", name, err)
+			}
 		}
 		return fence.State.String() + ": " + fence.Why, nil
 	})
+}
+
+// fenceHook asks the fence hook for a node, which may prove the fence, and fails where
+// proof is required and there is none.
+func (r *run) fenceHook(ctx context.Context, node string, fence fenceRecord) (fenceRecord, error) {
+	if r.env.Hooks.Has(hooks.Fence) {
+		call := r.call(hooks.Fence, "")
+		call.OldPrimary = r.address(node)
+		report := r.env.Hooks.Fire(ctx, call)
+		if err := report.Err(); err != nil {
+			r.warn(err.Error())
+		}
+		if report.Aborts {
+			return fence, fmt.Errorf("%w: %w", ErrHook, report.Err())
+		}
+		if report.Proof {
+			fence.State, fence.Why = FenceProved, "the fence hook ended with status 0; by SQL: "+fence.Why
+		}
+	}
+	if fence.State != FenceProved && r.env.FenceRequire == RequireProof {
+		return fence, fmt.Errorf("%w, and proof is required: %s: %s", ErrNotFenced, fence.State, fence.Why)
+	}
+	return fence, nil
 }
 
 // lastWords reads what a fenced old primary has executed in the end: from then on
@@ -352,6 +369,9 @@ func pendingOr(record fenceRecord, err, setErr error) fenceRecord {
 // refence goes back to fence when the old primary has been seen online before
 // the new one was opened. A fence that is proved stands.
 func (r *run) refence(ctx context.Context) error {
+	if r.attended != nil {
+		ctx = r.attended.asked // a silent candidate does not end the fence of another node
+	}
 	if r.env.OldOnline == nil || !r.env.OldOnline() || r.state.Opened {
 		return nil
 	}

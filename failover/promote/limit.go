@@ -12,15 +12,15 @@ import (
 // cancelLimit bounds the ending of a statement of our own.
 const cancelLimit = 2 * time.Second
 
-// firmly runs a statement, one that may be run twice, within its limit. One that is not answered in time is
-// ended from a second session; when it turns out to have finished, that is its
-// result. The error is ErrTimeout when it was ended or cannot be. A server that is silent
-// is not asked to end anything.
+// firmly runs a statement, one that may be run twice, within its limit. One that is not
+// answered in time is ended from a second session; when it turns out to have finished,
+// that is its result. The error is ErrTimeout when it was ended or cannot be. A server
+// that is silent is not asked to end anything.
 func firmly(ctx context.Context, s *mysql.Session, limit time.Duration, f func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	err := again(func() error { return f(bounded) })
 	cancel()
-	if !errors.Is(err, mysql.ErrPending) || silent(ctx) {
+	if !errors.Is(err, mysql.ErrPending) || isSilent(ctx) {
 		return err
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)

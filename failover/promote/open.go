@@ -32,7 +32,10 @@ func (r *run) open(ctx context.Context, n *Node) error {
 	if err := ctx.Err(); err != nil && !r.state.Opened {
 		return &StepError{Step: Open, Target: n.Name, Err: fmt.Errorf("stopped: %w", context.Cause(ctx))}
 	}
-	r.update(func(s *state) { s.Opened = true })
+	r.update(func(s *state) { s.Opened, s.OpenedNode = true, n.Name })
+	if r.attended != nil {
+		r.attended.give(openSilentLimit)
+	}
 	return r.do(ctx, Open, n.Name, 0, func(ctx context.Context) (string, error) {
 		var err error
 		for range openTries {
@@ -76,8 +79,8 @@ func (r *run) openOnce(ctx context.Context, s *mysql.Session) error {
 	return nil
 }
 
-// openAndProve opens a node and commits the first write on it. The error of a node that
-// was opened is errFallen, or that of open.
+// openAndProve opens a node and commits the first write on it. A first write that fails
+// on a node that answers is a warning, and no error.
 func (r *run) openAndProve(ctx context.Context, n *Node) error {
 	if err := r.open(ctx, n); err != nil {
 		return err
@@ -103,7 +106,7 @@ func (r *run) prove(ctx context.Context, n *Node) error {
 			position, err = n.Session.Prove(bounded, r.env.Watcher)
 		}
 		switch {
-		case err != nil && silent(ctx):
+		case err != nil && isSilent(ctx):
 			return "", fmt.Errorf("%w: %w", errFallen, err)
 		case err == nil:
 			r.mu.Lock()

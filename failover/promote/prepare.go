@@ -3,6 +3,7 @@ package promote
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -160,7 +161,7 @@ func (r *run) awaitAttached(ctx context.Context, needed int) int {
 // repointOne makes one sibling follow to, with its options kept.
 func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p *repointing) {
 	fail := func(err error) {
-		if silent(ctx) {
+		if isSilent(ctx) {
 			err = fmt.Errorf("%w: %w", errSilent, err)
 		}
 		p.result.Err, p.result.Error = err, err.Error()
@@ -170,8 +171,8 @@ func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p
 		fail(fmt.Errorf("%s is not a configured node", p.result.Node))
 		return
 	}
-	ctx, stop := attend(ctx, n, lookEvery)
-	defer stop()
+	ctx, watch := attend(ctx, n, silentLimit)
+	defer watch.stop()
 	begun := time.Now()
 	before, known := r.before(n.Name)
 	if !known {
@@ -233,8 +234,13 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 		}
 	}
 	if r.mending || r.state.tried(n.Name) {
-		// It may have been made a source; its applier waits for acknowledgements then.
-		if err := noSource(ctx, n, limit); err != nil {
+		// It may have been made a source: its applier waits for acknowledgements then.
+		if err := sourceOff(ctx, n, limit); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(r.state.Fallen, n.Name) {
+		if err := firmly(ctx, n.Session, limit, n.Session.SetReadOnlyFirmly); err != nil {
 			return err
 		}
 	}
@@ -266,8 +272,8 @@ func (r *run) contained(node string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reading, read := r.readings[node]
-	if !read || r.picked.node == nil {
-		return false
+	if !read || r.picked.node == nil || r.state.tried(node) {
+		return false // one that was opened may have written since it was read
 	}
 	source := r.picked.reading
 	if r.picked.advanced != nil {

@@ -111,7 +111,7 @@ func (r *run) bringBack(ctx context.Context) error {
 		defer cancel()
 		// A replica that works keeps its channel as it is: options, filters, account.
 		if r.alreadyFollows(ctx, n, to) {
-			return "follows " + to.Name + " already", errors.Join(noSource(ctx, n, r.env.Statement), readmit(ctx, n, r.env.Statement))
+			return "follows " + to.Name + " already", errors.Join(sourceOff(ctx, n, r.env.Statement), readmit(ctx, n, r.env.Statement))
 		}
 		if err := r.demote(ctx, n, to, mine, semi.SourceEnabled || r.env.SemiSyncWanted); err != nil {
 			return "", err

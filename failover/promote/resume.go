@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"failwise/failover/hooks"
 	"failwise/failover/journal"
@@ -55,8 +56,15 @@ func Resume(ctx context.Context, env Env, found journal.OperationLog, log Log) (
 	if r.plan.Operation != hooks.Failover {
 		return r.end(ctx, &StepError{Step: Claim, Err: fmt.Errorf("the %s was interrupted before %s was opened: taken back", r.plan.Operation, r.plan.Candidate)})
 	}
+	return r.end(ctx, r.restart(ctx))
+}
+
+// restart runs a failover again from starve, with the candidate and its siblings put
+// back.
+func (r *run) restart(ctx context.Context) error {
+	r.update(func(s *state) { s.Repointed = r.untried(s.Repointed) })
 	r.undoCandidate(ctx)
-	return r.end(ctx, r.failover(ctx))
+	return r.failover(ctx)
 }
 
 // forward goes on with an operation whose candidate was, or may have been, opened.
@@ -77,7 +85,11 @@ func (r *run) forward(ctx context.Context) error {
 			return nil
 		})
 	}
-	attended, stop := attend(ctx, n, r.env.Statement)
+	if opened := r.state.OpenedNode; opened != "" && opened != n.Name || slices.Contains(r.state.Fallen, n.Name) {
+		// The node that was opened is lost, and its successor was not opened yet.
+		return r.restart(ctx)
+	}
+	attended, stop := r.attendCandidate(ctx, n, max(r.env.Statement, openSilentLimit))
 	err := r.openAndProve(attended, n)
 	stop()
 	switch {

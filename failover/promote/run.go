@@ -26,7 +26,8 @@ type run struct {
 	repoints     map[string]*repointing
 	stopRepoints context.CancelFunc
 
-	gone     map[string]bool // nodes that were silent or lost a moment ago
+	attended *attention      // the watch over the candidate, nil while there is none
+	gone     map[string]bool // candidates that were silent or lost
 	resumed  bool            // an earlier process may have done part of it
 	mending  bool            // of a node that a promotion left behind
 	picked   chosen
@@ -64,7 +65,7 @@ func (noLog) Finish(context.Context, time.Time, string, string) error { return n
 // notes how it ended. f returns what came of it in words.
 func (r *run) do(ctx context.Context, name StepName, target string, limit time.Duration, f func(context.Context) (string, error)) error {
 	if r.state.Opened {
-		forward, cancel := unstoppable(ctx)
+		forward, cancel := r.unstoppable(ctx)
 		defer cancel()
 		ctx = forward
 	} else if ctx.Err() != nil {
@@ -90,7 +91,7 @@ func (r *run) do(ctx context.Context, name StepName, target string, limit time.D
 	p := Progress{Step: name, Target: target, State: StepDone, Took: took, Result: words}
 	mark := journal.StepDone
 	if err != nil {
-		if silent(ctx) && !errors.Is(err, errSilent) {
+		if isSilent(ctx) && !errors.Is(err, errSilent) {
 			err = fmt.Errorf("%w: %w", errSilent, err)
 		}
 		var step *StepError

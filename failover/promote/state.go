@@ -20,7 +20,7 @@ type state struct {
 	Before map[string]channel `json:"before,omitempty"`
 	// Tried are candidates that failed, with the reason.
 	Tried []tried `json:"tried,omitempty"`
-	// GivenUp are those of them whose replication was stopped and stays so until they
+	// GivenUp are those of them that were made ready, and stay as they are until they
 	// follow the new primary or all is undone.
 	GivenUp []string `json:"given_up,omitempty"`
 	// Fallen are nodes that were opened and lost before the proving write: they
@@ -40,9 +40,11 @@ type state struct {
 	SemiSyncLater bool `json:"semi_sync_later,omitempty"`
 	// Repointed are the siblings for which repointing was begun.
 	Repointed []string `json:"repointed,omitempty"`
-	// Opened is true from the moment before read_only is switched off.
-	Opened bool `json:"opened,omitempty"`
-	Proved bool `json:"proved,omitempty"`
+	// Opened is true from the moment before read_only is switched off for the first
+	// time; OpenedNode is the node on which that was done last.
+	Opened     bool   `json:"opened,omitempty"`
+	OpenedNode string `json:"opened_node,omitempty"`
+	Proved     bool   `json:"proved,omitempty"`
 	// Proof is the position after the proving write.
 	Proof     string `json:"proof,omitempty"`
 	Announced bool   `json:"announced,omitempty"`

@@ -87,15 +87,16 @@ func (r *run) change(ctx context.Context) error {
 // handOver opens the candidate of a switch. One that answers nobody on the way is
 // given up.
 func (r *run) handOver(ctx context.Context, picked chosen) error {
-	ctx, stop := attend(ctx, picked.node, lookEvery)
+	attended, stop := r.attendCandidate(ctx, picked.node, silentLimit)
 	defer stop()
-	if err := r.prepare(ctx, picked); err != nil {
+	if err := r.prepare(attended, picked); err != nil {
 		return err
 	}
 	if err := r.stillBlocked(ctx); err != nil {
 		return err
 	}
-	return r.openAndProve(ctx, picked.node)
+	r.attended.give(r.env.Statement + cancelLimit)
+	return r.openAndProve(attended, picked.node)
 }
 
 // stillBlocked makes sure, at the last moment, that nothing was written since: a

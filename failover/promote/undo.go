@@ -10,18 +10,31 @@ import (
 	"failwise/failover/mysql"
 )
 
-// undo takes back what was done: siblings and candidate follow the old primary again;
-// beside that, since writers wait for it and a candidate may be frozen, the old primary
-// is writable again; then receivers run again. What cannot be taken back is named in the
-// result.
+// undo takes back what was done, all of it side by side, since writers wait and a
+// candidate may be frozen: candidates and siblings follow the old primary again, the old
+// primary is writable again, receivers run again. What cannot be taken back is named in
+// the result.
 func (r *run) undo(ctx context.Context) {
 	r.cancelRepointing()
 	r.update(func(s *state) { s.Repointed, s.GivenUp = append(s.Repointed, s.GivenUp...), nil })
+	turned := append(slices.Clone(r.state.Repointed), r.state.Prepared)
+	var now, later []string
+	for _, name := range r.state.Starved {
+		if slices.Contains(turned, name) {
+			later = append(later, name)
+		} else {
+			now = append(now, name)
+		}
+	}
 	var wg sync.WaitGroup
-	wg.Go(func() { r.undoCandidate(ctx) })
+	wg.Go(func() {
+		r.undoCandidate(ctx)
+		r.receive(ctx, later)
+	})
+	wg.Go(func() { r.receive(ctx, now) })
 	wg.Go(func() { r.undoFence(ctx) })
 	wg.Wait()
-	r.undoStarve(ctx)
+	r.update(func(s *state) { s.Starved = nil })
 	if len(r.result.Undone)+len(r.result.UndoLeft) > 0 {
 		r.write(ctx, journal.StepUndone, StepUnset, "", fmt.Sprintf("undone: %v; left: %v", r.result.Undone, r.result.UndoLeft))
 	}
@@ -53,12 +66,20 @@ func (r *run) follow(ctx context.Context, names []string) {
 		_, known := r.before(name)
 		return !known
 	})
+	slices.Sort(names)
+	names = slices.Compact(names)
 	r.each(names, func(n *Node) error {
 		before, _ := r.before(n.Name)
 		err := r.putBack(ctx, n, before)
 		r.undone(Prepare, n.Name, "follow "+hostPort(before.Host, before.Port)+" again", err)
 		return err
 	})
+}
+
+// untried are those of the nodes that have not failed as candidates: the others stay
+// stopped.
+func (r *run) untried(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), r.state.tried)
 }
 
 // undoSemiSync switches the candidate's semi-sync source side off, if we switched it
@@ -81,6 +102,11 @@ func (r *run) putBack(ctx context.Context, n *Node, before channel) error {
 	channels, err := n.Session.Channels(bounded)
 	if err != nil {
 		return err
+	}
+	if r.state.tried(n.Name) {
+		if err := sourceOff(ctx, n, r.env.Statement); err != nil {
+			return err
+		}
 	}
 	if len(channels) != 1 {
 		return mysql.ErrNotReplica
@@ -164,9 +190,9 @@ func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
 	return nil
 }
 
-// undoStarve starts the receivers that we stopped.
-func (r *run) undoStarve(ctx context.Context) {
-	r.each(r.state.Starved, func(n *Node) error {
+// receive starts the receivers of replicas that we stopped.
+func (r *run) receive(ctx context.Context, names []string) {
+	r.each(names, func(n *Node) error {
 		before, known := r.before(n.Name)
 		if known && !before.IO || r.state.tried(n.Name) && !known {
 			return nil
@@ -179,5 +205,4 @@ func (r *run) undoStarve(ctx context.Context) {
 		r.undone(Starve, n.Name, "receive again", err)
 		return err
 	})
-	r.update(func(s *state) { s.Starved = nil })
 }

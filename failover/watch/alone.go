@@ -157,7 +157,7 @@ func ShowErrant(ctx context.Context, cfg Config, node string, out io.Writer) err
 
 // look is a watcher that has looked at the cluster once and runs nothing.
 func look(ctx context.Context, cfg Config) (*Watcher, error) {
-	cfg.DryRun = true
+	cfg.DryRun, cfg.looking = true, true
 	w, err := New(cfg)
 	if err != nil {
 		return nil, err

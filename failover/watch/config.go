@@ -109,7 +109,7 @@ type Config struct {
 
 	// Dir is the cluster's directory for journal, state and promotion logs.
 	Dir string
-	// JournalMaxBytes bounds the journal; 0 is the journal's default.
+	// JournalMaxBytes bounds the journal; see journal.Options.
 	JournalMaxBytes int64
 	// Locker says who may act.
 	Locker lock.Locker
@@ -131,6 +131,8 @@ type Config struct {
 
 	// observer decides nothing by itself: it serves one request.
 	observer bool
+	// looking: it looks once and leaves no trace, not even a state directory.
+	looking bool
 }
 
 func (c *Config) validate() error {

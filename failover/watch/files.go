@@ -4,7 +4,7 @@ package watch
 // for a while.
 const (
 	filesOfCluster   = 6 // journal, lock, control socket with a command, state file being written
-	filesOfPrimary   = 2 // the tripwire and the second session
+	filesOfPrimary   = 3 // the tripwire, the second session, and that of the next primary
 	filesOfOperation = 16
 )
 

@@ -202,7 +202,7 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 		}
 		delete(w.fallen, result.NewPrimary)
 		w.alike = nil
-		if err != nil {
+		if result.Unfinished {
 			w.alike = append(slices.Clone(result.Fallen), op.old)
 		}
 	}
@@ -232,7 +232,7 @@ func (w *Watcher) settle(op *operation, result promote.Result, err error) {
 		}
 	case result.Opened && result.NewPrimary != "":
 		promoted := failover.PromotedTo(result.NewPrimary)
-		if err != nil {
+		if result.Unfinished {
 			promoted = failover.PromotedUnfinished(result.NewPrimary)
 		}
 		switch {
@@ -250,7 +250,7 @@ func (w *Watcher) settle(op *operation, result promote.Result, err error) {
 		// before its first write had nothing but what the old one was seen to have.
 		last := w.seen.Seen
 		w.seen = seen{primary: result.NewPrimary, Seen: promote.Seen{SemiSyncEnabled: last.SemiSyncEnabled}}
-		if err != nil {
+		if result.Unfinished {
 			w.seen.Seen = last
 		}
 		w.finishOnce(EndedByFailover)

@@ -131,19 +131,20 @@ func deposed(shunned map[string]failover.Shun) map[string]string {
 	return list
 }
 
-// keepSecond keeps the primary's second session connected while it is well: once
-// it hangs nobody can log in any more, and what is sent over an open session takes
-// effect the moment it goes on.
+// keepSecond keeps the second sessions of the primary and of the next one connected
+// while they are well: once a server hangs nobody can log in any more, and a fence that
+// is sent over an open session takes effect the moment it goes on.
 func (w *Watcher) keepSecond(ctx context.Context) {
-	p := w.primary()
-	if p == nil || p.outcome != rules.OK && p.outcome != rules.Undefined {
-		return
+	for _, m := range []*member{w.primary(), w.member(w.choice.Winner)} {
+		if m == nil || m.outcome != rules.OK && m.outcome != rules.Undefined {
+			continue
+		}
+		w.beside(func() {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_ = m.second.Connect(ctx) // the next survey tries again
+		})
 	}
-	w.beside(func() {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = p.second.Connect(ctx) // the next survey tries again
-	})
 }
 
 // remember keeps what the primary had while it was well, and when replicas were

@@ -140,11 +140,14 @@ func New(cfg Config) (*Watcher, error) {
 	w.reader = topology.NewReader(members, surveyLimit)
 	w.dir = journal.NewDir(cfg.Dir)
 	w.state = journal.NewStateFile(w.dir)
-	j, err := journal.Open(journal.Options{Dir: cfg.Dir, Watcher: cfg.Name, MaxBytes: cfg.JournalMaxBytes})
-	if err != nil {
-		return nil, err
+	if cfg.looking {
+		w.journal = journal.Discard()
+	} else {
+		var err error
+		if w.journal, err = journal.Open(journal.Options{Dir: cfg.Dir, Watcher: cfg.Name, MaxBytes: cfg.JournalMaxBytes}); err != nil {
+			return nil, err
+		}
 	}
-	w.journal = j
 	if cfg.Notify != nil {
 		w.notices = newNotices(cfg.Notify)
 	}
