@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"failwise/check/storage"
 	"github.com/spf13/pflag"
+
+	"failwise/check/storage"
 )
 
 // storageReport is one element of the JSON output's "details" of check storage.

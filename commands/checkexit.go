@@ -1,10 +1,11 @@
 package commands
 
 import (
+	"github.com/spf13/pflag"
+
 	"failwise/check"
 	"failwise/commands/suggest"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 // noEvidence are the outcomes that tell nothing about the node: something on this

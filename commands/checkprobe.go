@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/check"
 	"failwise/commands/config"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 var probeAbout = map[string]string{

@@ -4,10 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/check"
 	"failwise/commands/config"
 	"failwise/failover/topology"
-	"github.com/spf13/pflag"
 )
 
 // readLimit bounds one look at a server.

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"failwise/commands/config"
 	"github.com/spf13/pflag"
+
+	"failwise/commands/config"
 )
 
 func configCommand() *command {

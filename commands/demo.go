@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/check"
 	"failwise/commands/config"
 	"failwise/failover"
@@ -17,7 +19,6 @@ import (
 	"failwise/failover/sandbox"
 	"failwise/failover/watch"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 // demoFaults are the faults that the demo offers, with what the shipped rules do

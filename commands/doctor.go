@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/check"
 	"failwise/commands/config"
 	"failwise/commands/doctor"
@@ -20,7 +22,6 @@ import (
 	"failwise/failover/mysql"
 	"failwise/failover/topology"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 // doctorReport is the JSON output of doctor.

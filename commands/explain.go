@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/pflag"
+
 	"failwise/rules"
 	"failwise/rules/explain"
-	"github.com/spf13/pflag"
 )
 
 // explainAllReport is the JSON output of explain all.

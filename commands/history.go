@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"failwise/failover/journal"
 	"github.com/spf13/pflag"
+
+	"failwise/failover/journal"
 )
 
 func historyCommand() *command {

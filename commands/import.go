@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"failwise/commands/mha"
 	"github.com/spf13/pflag"
+
+	"failwise/commands/mha"
 )
 
 func importCommand() *command {

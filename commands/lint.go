@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 	"failwise/failover/mysql"
 	"failwise/rules/lint"
-	"github.com/spf13/pflag"
 )
 
 // lintReport is the JSON output of lint.

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
-	"github.com/spf13/pflag"
 )
 
 func policyCommand() *command {

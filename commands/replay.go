@@ -10,11 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/suggest"
 	"failwise/failover"
 	"failwise/failover/replay"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 // maxSkippedShown is how many skipped rows are named one by one.

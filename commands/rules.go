@@ -7,8 +7,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"failwise/rules"
 	"github.com/spf13/pflag"
+
+	"failwise/rules"
 )
 
 // rulesReport is the JSON output of rules.

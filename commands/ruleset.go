@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 	"failwise/rules"
 	"failwise/rules/explain"
 	"failwise/rules/lint"
-	"github.com/spf13/pflag"
 )
 
 // ruleset is the rules that a command looks at, with what belongs to them.

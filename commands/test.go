@@ -9,9 +9,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"failwise/failover"
 	"failwise/failover/replay"
-	"github.com/spf13/pflag"
 )
 
 func testCommand() *command {

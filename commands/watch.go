@@ -9,10 +9,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 	"failwise/failover/journal"
 	"failwise/failover/watch"
-	"github.com/spf13/pflag"
 )
 
 func watchCommand() *command {

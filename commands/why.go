@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"failwise/commands/config"
 	"failwise/failover"
 	"failwise/failover/journal"
 	"failwise/failover/topology"
 	"failwise/rules"
-	"github.com/spf13/pflag"
 )
 
 func whyCommand() *command {

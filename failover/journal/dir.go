@@ -115,7 +115,7 @@ func ClusterDir(stateDir, cluster string) string {
 // rename, fsync of the directory. It blocks; call it inside [Do].
 func ReplaceFile(name string, data []byte) (err error) {
 	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeDir(dir); err != nil {
 		return err
 	}
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(name)+".tmp-*")
@@ -128,6 +128,9 @@ func ReplaceFile(name string, data []byte) (err error) {
 		}
 	}()
 	if _, err := tmp.Write(data); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if err := giveToOwner(tmp.Name()); err != nil {
 		return errors.Join(err, tmp.Close())
 	}
 	if err := tmp.Sync(); err != nil {

@@ -243,10 +243,10 @@ func (l *PromotionLog) write(f logFile, lines []byte) (logFile, error) {
 // openLog opens a log, makes its name durable and ends a line that a crash or a
 // failed write cut off.
 func openLog(dir, name string) (logFile, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeDir(dir); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ type segments struct {
 
 // open opens the newest segment, or the first.
 func (s *segments) open() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := MakeDir(s.dir); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
 	ns, err := listSegments(s.dir)
@@ -83,7 +83,7 @@ func (s *segments) open() error {
 // use makes segment n the current one. A last line without an end, left by a
 // crash, is ended, so that the next record stands on its own.
 func (s *segments) use(n uint64) error {
-	f, err := os.OpenFile(filepath.Join(s.dir, segmentName(n)), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := OpenFile(filepath.Join(s.dir, segmentName(n)), os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}

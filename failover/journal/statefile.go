@@ -176,10 +176,10 @@ func versionOf(info fs.FileInfo) Version {
 
 // lockState keeps two processes from losing each other's update.
 func lockState(name string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	if err := MakeDir(filepath.Dir(name)); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

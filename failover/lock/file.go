@@ -101,10 +101,10 @@ func (l *File) acquire(ctx context.Context) (*held, error) {
 
 // take takes the lock, draws the next token and says who holds it.
 func (l *File) take() (_ *held, err error) {
-	if err := os.MkdirAll(l.dir.Path(), 0o700); err != nil {
+	if err := journal.MakeDir(l.dir.Path()); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(l.path(), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := journal.OpenFile(l.path(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

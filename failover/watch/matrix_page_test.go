@@ -85,7 +85,7 @@ func (r matrixRow) line() string { return r.mark() + " | " + strings.Join(r.cell
 const matrixHead = `# Fault matrix
 
 What failwise made of every fault the sandbox can cause, on three real servers with semi-synchronous replication under a client that
-writes all the time. Rules are the shipped ones with a tick of 1 s, a probe each second and a probe budget of 2 s; "mha" is that
+writes all the time. Rules are the shipped ones with a tick of 1 s, a probe each second and a probe budget of 2 s (0.7 and 0.4 s for flapping); "mha" is that
 profile's rules at the same pace; "insert" adds the insert probe, "own query" reads a table instead of SELECT 1. For tls-expired and name-lost
 the watcher knows the nodes by name and verifies their certificates. ` + "`make matrix`" + ` runs it again and writes this page.
 
