@@ -231,7 +231,7 @@ func fence(ctx context.Context, first, second *mysql.Session, n *Node, limit tim
 	case <-timer.C:
 	}
 	set := make(chan error, 1)
-	go func() { set <- again(func() error { return first.SetReadOnlyFirmly(ctx) }) }()
+	go func() { set <- anew(ctx, func() error { return first.SetReadOnlyFirmly(ctx) }) }()
 	if asked {
 		if err := <-flags; err != nil {
 			return pendingOr(record, err, <-set)

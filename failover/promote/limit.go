@@ -93,6 +93,19 @@ func unreachable(err error) bool {
 	return err != nil && mysql.Number(err) == 0 && !errors.Is(err, mysql.ErrPending) && !errors.Is(err, mysql.ErrBusy)
 }
 
+// anew runs f again, a few times, while its session is found broken: the server may have
+// been started anew since, and whoever ends its clients' sessions may hit the new one
+// before it is known as ours.
+func anew(ctx context.Context, f func() error) error {
+	const tries, between = 5, 20 * time.Millisecond
+	err := f()
+	for n := 1; n < tries && unreachable(err) && ctx.Err() == nil; n++ {
+		pause(ctx, between)
+		err = f()
+	}
+	return err
+}
+
 // again runs f a second time when a session was found broken: the connection may
 // have been ended for its own reasons, and a new one tells whether the server is there.
 func again(f func() error) error {

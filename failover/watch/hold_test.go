@@ -150,7 +150,7 @@ func TestReturningOldPrimaryIsFenced(t *testing.T) {
 			return n.Kind == "probe" && n.Node == "db1" && n.Outcome == rules.OK && n.Time.After(l.first(event(failover.Promoted)).Time)
 		})
 		fenced := l.await(10*time.Second, "fence", func(n Notice) bool {
-			return n.Kind == "note" && n.Node == "db1" && strings.Contains(n.Text, "set read-only")
+			return n.Kind == "note" && n.Node == "db1" && strings.Contains(n.Text, "it is not the primary: set read-only")
 		})
 		t.Logf("fenced %s after it was seen again", fenced.Time.Sub(back.Time))
 		var readOnly string
