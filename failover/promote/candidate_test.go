@@ -76,9 +76,12 @@ func TestUnfitReplicasAreNotChosen(t *testing.T) {
 				sandbox.Break(t, fault, l.Node(1))
 				l.look()
 				sandbox.Break(t, "kill", l.Node(0))
-				_, primary := l.promoteFrom("db1")
+				result, primary := l.promoteFrom("db1")
 				if primary != l.Node(2) {
 					t.Errorf("promoted %s", primary.Name())
+				}
+				if left := result.Unpointed(); fault == "delayed" && len(left) > 0 {
+					t.Errorf("left behind: %+v", left)
 				}
 			})
 		}
