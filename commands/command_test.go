@@ -162,8 +162,9 @@ func (panicking) Write([]byte) (int, error) { panic("disk\ngone") }
 
 func TestFlagsTakeValues(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
-		{"version --port x", `failwise version: invalid value "x" for flag --port: must be an integer`},
-		{"version -P 99999999999999999999", `failwise version: invalid value "99999999999999999999" for flag --port: must be an integer`},
+		{"version --port x", `failwise version: invalid value "x" for flag --port: it is no port (1 to 65535)`},
+		{"version -P 0", `failwise version: invalid value "0" for flag --port: it is no port (1 to 65535)`},
+		{"version -P 65536", `failwise version: invalid value "65536" for flag --port: it is no port (1 to 65535)`},
 		{"version --timeout soon", `failwise version: invalid value "soon" for flag --timeout: "soon" is no duration (like 10s, 250ms or 1m30s)`},
 		{"version --verbose=2", `flag --verbose takes no value, got "2"`},
 		{"version -psecret", "-p takes no value: a password does not belong on a command line"},
@@ -178,7 +179,7 @@ func TestFlagsTakeValues(t *testing.T) {
 			t.Errorf("%s: a password is shown: %s", c.words, errs)
 		}
 	}
-	a, err := parseArguments(tree(), strings.Fields("demo -H a,b --flavor mysql -vv --host c x"))
+	a, err := parseArguments(tree(), strings.Fields("demo -H a,b --flavor mysql -vv --host c --host= -P 03306 x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +189,8 @@ func TestFlagsTakeValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []any{in.StringSlice("host"), in.String("flavour"), in.Verbosity(), in.IsSet("flavour"), in.IsSet("fault"), in.String("fault"), in.Bool("keep"), in.String("nothing"), in.Bool("nothing"), in.Operand(0)}
-	want := []any{[]string{"a,b", "c"}, "mysql", 2, true, false, "kill", false, "", false, ""}
+	got := []any{in.StringSlice("host"), in.String("port"), in.String("flavour"), in.Verbosity(), in.IsSet("flavour"), in.IsSet("fault"), in.String("fault"), in.Bool("keep"), in.String("nothing"), in.Bool("nothing"), in.Operand(0)}
+	want := []any{[]string{"a,b", "c", ""}, "3306", "mysql", 2, true, false, "kill", false, "", false, ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -87,6 +87,10 @@ func (in *invocation) Bool(name string) bool {
 
 // StringSlice is the values of a repeatable flag in the order they were given.
 func (in *invocation) StringSlice(name string) []string {
-	values, _ := in.flags.GetStringArray(name)
-	return values
+	if f := in.flags.Lookup(name); f != nil {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			return list.GetSlice() // GetStringArray would lose an empty one
+		}
+	}
+	return nil
 }

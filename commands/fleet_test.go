@@ -127,7 +127,7 @@ func TestFilesWantedNamesTheLimit(t *testing.T) {
 		t.Errorf("300 clusters and half a million files: %s", text)
 	}
 	text := filesWanted(4096, many...)
-	if !strings.Contains(text, "these 300 clusters may need 11164 open files") || !strings.Contains(text, "the limit is 4096") || !strings.Contains(text, "LimitNOFILE=") {
+	if !strings.Contains(text, "these 300 clusters may need 11464 open files") || !strings.Contains(text, "the limit is 4096") || !strings.Contains(text, "LimitNOFILE=") {
 		t.Errorf("300 clusters and 4096 files: %q", text)
 	}
 }

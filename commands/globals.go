@@ -15,7 +15,7 @@ func globalFlags(f *pflag.FlagSet) {
 	f.String("config", "", "read the configuration from `FILE`")
 	f.String("cluster", "", "the cluster to work on, if the configuration has several (`NAME`)")
 	f.StringArrayP("host", "H", nil, "a node of a cluster given by flags alone (`HOST[:PORT]`, repeatable)")
-	f.IntP("port", "P", 0, "`PORT` of servers given without one (default 3306)")
+	f.VarP(new(portValue), "port", "P", "`PORT` of servers given without one (default 3306)")
 	f.StringP("socket", "S", "", "the server's unix socket, instead of a host (`PATH`)")
 	f.StringP("user", "u", "", "log in as `USER`")
 	f.String("password-file", "", "read the password from the first line of `FILE`")

@@ -46,8 +46,11 @@ func TestScale(t *testing.T) {
 	if late := stormy.Gap - interval; late > budget+time.Second+2*stormy.Starved {
 		t.Errorf("a probe of %s was %s late, the machine %s", stormy.GapOf, late, stormy.Starved)
 	}
-	if want := int(seconds) * clusters * 3 / 2; stormy.Probes < want {
-		t.Errorf("only %d probes, want more than %d", stormy.Probes, want)
+	if want, got := int(seconds)*clusters*3/2, stormy.Probes-calm.Probes; got < want {
+		t.Errorf("only %d probes, want more than %d", got, want)
+	}
+	if len(stormy.Faults) == 0 {
+		t.Error("no node was made to fail")
 	}
 	if limit := 1.1*before.goroutines + 20; after.goroutines > limit {
 		t.Errorf("%.0f goroutines, %.0f before", after.goroutines, before.goroutines)

@@ -38,6 +38,23 @@ func (v *durationValue) String() string {
 // Type implements [pflag.Value].
 func (v *durationValue) Type() string { return "duration" }
 
+// portValue is a flag's TCP port, in decimal; "" if it was not given.
+type portValue string
+
+func (v *portValue) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("it is no port (1 to 65535)")
+	}
+	*v = portValue(strconv.FormatUint(n, 10))
+	return nil
+}
+
+func (v *portValue) String() string { return string(*v) }
+
+// Type implements [pflag.Value].
+func (v *portValue) Type() string { return "port" }
+
 // parseDuration reads a duration ≥ 0 of at most a hundred years.
 func parseDuration(s string) (time.Duration, error) {
 	const limit = 100 * 365 * 24 * time.Hour

@@ -130,7 +130,7 @@ func ReplaceFile(name string, data []byte) (err error) {
 	if _, err := tmp.Write(data); err != nil {
 		return errors.Join(err, tmp.Close())
 	}
-	if err := giveToOwner(tmp.Name()); err != nil {
+	if err := giveToOwner(tmp); err != nil {
 		return errors.Join(err, tmp.Close())
 	}
 	if err := tmp.Sync(); err != nil {

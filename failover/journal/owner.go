@@ -20,7 +20,11 @@ func MakeDir(path string) error {
 	}
 	switch {
 	case err == nil:
-		return giveToOwner(path)
+		made, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(giveToOwner(made), made.Close())
 	case errors.Is(err, fs.ErrExist):
 		return os.MkdirAll(path, 0o700) // an error if it is a file
 	default:
@@ -36,29 +40,30 @@ func OpenFile(name string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := giveToOwner(name); err != nil {
+	if err := giveToOwner(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// giveToOwner gives a file of root's to the owner of the directory it lies in.
-func giveToOwner(path string) error {
+// giveToOwner gives a file of root's to the owner of the directory it lies in. A file
+// with another name elsewhere is left alone.
+func giveToOwner(f *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	dir, err := os.Stat(filepath.Dir(path))
+	dir, err := os.Stat(filepath.Dir(f.Name()))
 	if err != nil {
 		return err
 	}
-	file, err := os.Lstat(path)
+	file, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	owner, known := dir.Sys().(*syscall.Stat_t)
 	its, knownToo := file.Sys().(*syscall.Stat_t)
-	if !known || !knownToo || owner.Uid == 0 || its.Uid != 0 {
+	if !known || !knownToo || owner.Uid == 0 || its.Uid != 0 || file.Mode().IsRegular() && its.Nlink > 1 {
 		return nil
 	}
-	return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	return f.Chown(int(owner.Uid), int(owner.Gid))
 }

@@ -120,6 +120,21 @@ func (s *Session) ConnectionID() uint64 {
 	return s.conn.id
 }
 
+// Connected tells whether the session has a connection, as far as is known without
+// asking.
+func (s *Session) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pending; p != nil {
+		select {
+		case <-p.done:
+			return s.conn != nil && (p.err == nil || !broken(p.err))
+		default:
+		}
+	}
+	return s.conn != nil
+}
+
 // ViaAdminPort tells whether the last login went to the admin port.
 func (s *Session) ViaAdminPort() bool {
 	s.mu.Lock()

@@ -74,7 +74,7 @@ func (a *attention) awaitSilence(n *Node) bool {
 	for {
 		pause(a.silence, wait)
 		begun := time.Now()
-		switch good := answers(a.silence, n); {
+		switch good := answers(a.silence, n, a.left(since)); {
 		case a.silence.Err() != nil:
 			return false
 		case good:
@@ -88,6 +88,15 @@ func (a *attention) awaitSilence(n *Node) bool {
 		}
 		wait = lookAgain
 	}
+}
+
+// left is how long the next look may take: what is left of the silence that the node is
+// given, at most that of one look.
+func (a *attention) left(since time.Time) time.Duration {
+	if since.IsZero() {
+		return cancelLimit
+	}
+	return min(cancelLimit, time.Duration(a.limit.Load())-time.Since(since))
 }
 
 // give gives the node at least that much silence from now on.
@@ -123,9 +132,10 @@ func (r *run) attendCandidate(ctx context.Context, n *Node, limit time.Duration)
 // isSilent tells whether the context ended because the attended node is silent.
 func isSilent(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSilent) }
 
-// answers tells whether a new session to a node gets an answer, be it an error.
-func answers(ctx context.Context, n *Node) bool {
-	ctx, cancel := context.WithTimeout(ctx, cancelLimit)
+// answers tells whether a new session to a node gets an answer within the limit, be it an
+// error.
+func answers(ctx context.Context, n *Node, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s := n.Session.Sibling()
 	defer func() { _ = s.Close() }() // it has done what it was for

@@ -18,7 +18,6 @@ type channel struct {
 	Retry     time.Duration `json:"retry,omitempty"`
 	Retries   uint64        `json:"retries,omitempty"`
 	UsingGTID string        `json:"using_gtid,omitempty"`
-	Delay     time.Duration `json:"delay,omitempty"` // how late it applies on purpose
 	IO        bool          `json:"io"`
 	SQL       bool          `json:"sql"`
 	// Options are the user's settings in a form that can be compared.
@@ -28,7 +27,7 @@ type channel struct {
 func channelOf(c mysql.Channel) channel {
 	kept := channel{
 		Name: c.Name, Host: c.SourceHost, Port: c.SourcePort, User: c.SourceUser,
-		Heartbeat: c.HeartbeatPeriod.Or(0), Retry: c.Retry, Retries: c.RetryCount, UsingGTID: c.UsingGTID, Delay: c.Delay,
+		Heartbeat: c.HeartbeatPeriod.Or(0), Retry: c.Retry, Retries: c.RetryCount, UsingGTID: c.UsingGTID,
 		IO: c.IO != mysql.ThreadNo, SQL: c.SQL == mysql.ThreadYes,
 	}
 	kept.Options = map[string]string{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"failwise/failover/hooks"
@@ -132,7 +131,7 @@ func (r *run) end(ctx context.Context, err error) (Result, error) {
 	if r.state.Opened && r.plan.Operation != hooks.Recover {
 		// A successor that was chosen and given up before it was opened is none.
 		r.result.NewPrimary = cmp.Or(r.state.OpenedNode, r.plan.Candidate)
-		r.result.Unfinished = err != nil && !r.state.Proved && slices.Contains(r.state.Fallen, r.result.NewPrimary)
+		r.result.Unfinished = err != nil && !r.state.Proved && r.plan.Operation == hooks.Failover
 	}
 	r.result.Took = time.Since(r.started)
 	return r.result, err
@@ -157,6 +156,9 @@ func (r *run) call(event hooks.Event, reason string) hooks.Call {
 		Event: event, Operation: r.plan.Operation, Time: r.env.Now(), Cluster: r.env.Cluster,
 		OldPrimary: r.address(r.plan.OldPrimary), NewPrimary: r.address(r.plan.Candidate),
 		Reason: reason, Record: r.env.Record, MHA: r.env.HookFacts,
+	}
+	if event == hooks.Failed && r.state.OpenedNode != "" {
+		call.NewPrimary = r.address(r.state.OpenedNode)
 	}
 	if reason == "" {
 		call.Reason = r.plan.Reason

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"failwise/failover/gtid"
 	"failwise/failover/hooks"
 )
 
@@ -72,6 +73,14 @@ func (r *run) promote(ctx context.Context, picked chosen) error {
 
 // spare tells whether another replica is eligible and has all that the candidate has.
 func (r *run) spare(picked chosen) bool {
+	return r.another(picked, func(p gtid.Progress) gtid.Progress { return p })
+}
+
+// applied tells whether another replica is eligible and has applied all that the
+// candidate has.
+func (r *run) applied(picked chosen) bool { return r.another(picked, gtid.Progress.ExecutedOnly) }
+
+func (r *run) another(picked chosen, has func(gtid.Progress) gtid.Progress) bool {
 	if r.plan.To != "" && !r.state.Opened {
 		return false // who asks for one node does not want another instead
 	}
@@ -80,7 +89,7 @@ func (r *run) spare(picked chosen) bool {
 			continue
 		}
 		if other, read := r.readings[name]; read &&
-			other.Status.Progress().Contains(picked.reading.Status.Progress(), r.env.Seen.Progress.Executed) {
+			has(other.Status.Progress()).Contains(picked.reading.Status.Progress(), r.env.Seen.Progress.Executed) {
 			return true
 		}
 	}

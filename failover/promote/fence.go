@@ -56,10 +56,14 @@ func (r *run) fenceOld(ctx context.Context) error {
 				return "", err
 			}
 		}
-		fence, err := r.fenceHook(ctx, r.plan.OldPrimary, r.state.Fence)
-		r.update(func(s *state) { s.Fence = fence })
-		if err != nil {
-			return "", err
+		fence := r.state.Fence
+		if len(fallen) == 0 || fence.State != FenceProved { // else the hook has been asked already
+			var err error
+			fence, err = r.fenceHook(ctx, r.plan.OldPrimary, fence)
+			r.update(func(s *state) { s.Fence = fence })
+			if err != nil {
+				return "", err
+			}
 		}
 		for name, record := range fallen {
 			if _, err := r.fenceHook(ctx, name, record); err != nil {
@@ -106,7 +110,7 @@ func (r *run) lastWords(ctx context.Context) error {
 		r.note(Fence, n.Name, "what it executed last could not be read: "+err.Error())
 		return nil
 	}
-	r.env.Seen.Progress = st.Progress()
+	r.update(func(*state) { r.env.Seen.Progress = st.Progress() })
 	if r.picked.node == nil {
 		return nil
 	}
@@ -136,6 +140,9 @@ func (f fenceRecord) over(earlier fenceRecord) fenceRecord {
 	}
 	f.SemiSync = f.SemiSync || earlier.SemiSync
 	f.Locked = f.Locked || earlier.Locked
+	if f.State == FenceUnreachable && earlier.State == FenceProved {
+		f.State, f.Why = FenceProved, earlier.Why+"; out of reach since"
+	}
 	return f
 }
 
@@ -172,6 +179,17 @@ func (n *Node) fencers() (first, second *mysql.Session, done func()) {
 			free = append(free, s)
 		}
 	}
+	// The first one's statement takes effect when a hung server goes on, if it was sent.
+	slices.SortStableFunc(free, func(a, b *mysql.Session) int {
+		switch {
+		case a.Connected() == b.Connected():
+			return 0
+		case a.Connected():
+			return -1
+		default:
+			return 1
+		}
+	})
 	for len(free) < 2 {
 		s := n.Session.Sibling()
 		free, own = append(free, s), append(own, s)

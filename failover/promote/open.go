@@ -43,7 +43,7 @@ func (r *run) open(ctx context.Context, n *Node) error {
 				return "read_only was read back as OFF", nil
 			}
 			r.note(Open, n.Name, err.Error())
-			if !answers(ctx, n) {
+			if !answers(ctx, n, cancelLimit) {
 				return "", fmt.Errorf("%w: %w: %w", errFallen, errSilent, err)
 			}
 			pause(ctx, openPause)

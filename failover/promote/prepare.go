@@ -29,6 +29,11 @@ func (r *run) prepare(ctx context.Context, picked chosen) error {
 			s.Repointed = r.plan.Siblings
 		}
 	})
+	if want && r.attended != nil && !r.applied(picked) {
+		// A sibling that is turned throws away what it has not applied: the candidate
+		// may then be the only one that has it.
+		r.attended.give(r.env.Statement)
+	}
 	return r.do(ctx, Prepare, n.Name, 0, func(ctx context.Context) (string, error) {
 		on := make(chan struct{}) // closed when the candidate can register acknowledgers
 		if want {
@@ -187,6 +192,7 @@ func (r *run) repointOne(ctx context.Context, n, to *Node, on <-chan struct{}, p
 			return
 		}
 		before = channelOf(c)
+		r.update(func(s *state) { s.Before[n.Name] = before }) // for an undo
 	}
 	if !r.resumed || !r.alreadyFollows(ctx, n, to) {
 		if err := r.turn(ctx, n, to, before, on); err != nil {
@@ -225,6 +231,11 @@ func (r *run) alreadyFollows(ctx context.Context, n, to *Node) bool {
 // turn stops the replica, points it at to and starts it once on is closed.
 func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan struct{}) error {
 	limit := r.env.Repoint
+	if slices.Contains(r.state.Fallen, n.Name) {
+		if err := firmly(ctx, n.Session, limit, n.Session.SetReadOnlyFirmly); err != nil {
+			return err
+		}
+	}
 	contained := r.contained(n.Name)
 	if !contained {
 		// Before anything is stopped: a new source discards what was received and not
@@ -236,11 +247,6 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 	if r.mending || r.state.tried(n.Name) {
 		// It may have been made a source: its applier waits for acknowledgements then.
 		if err := sourceOff(ctx, n, limit); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(r.state.Fallen, n.Name) {
-		if err := firmly(ctx, n.Session, limit, n.Session.SetReadOnlyFirmly); err != nil {
 			return err
 		}
 	}
@@ -294,9 +300,12 @@ func (r *run) notAstray(ctx context.Context, n, to *Node, received bool) error {
 	if err != nil {
 		return err
 	}
-	errant := errantOf(mine, its, r.env.Seen.Progress)
+	r.mu.Lock()
+	history := r.env.Seen.Progress
+	r.mu.Unlock()
+	errant := errantOf(mine, its, history)
 	if received {
-		errant = errant.Union(its.Progress().ExecutedOnly().Lacks(mine.Progress(), r.env.Seen.Progress.Executed))
+		errant = errant.Union(its.Progress().ExecutedOnly().Lacks(mine.Progress(), history.Executed))
 	}
 	if !errant.IsEmpty() {
 		return &DivergedError{Node: n.Name, Primary: to.Name, Errant: errant.String(), Count: errant.Count()}

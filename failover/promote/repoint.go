@@ -110,7 +110,7 @@ func (r *run) verify(ctx context.Context) {
 			for _, name := range names {
 				err := errs[name]
 				switch {
-				case err == nil && r.delayed(name):
+				case err == nil && r.delayed(ctx, r.nodes[name]):
 					delayed = append(delayed, name)
 					continue
 				case err == nil:
@@ -145,7 +145,7 @@ func (r *run) verify(ctx context.Context) {
 // threads run.
 func (r *run) verifyOne(ctx context.Context, n *Node) error {
 	deadline := time.Now().Add(r.env.Verify)
-	if r.delayed(n.Name) {
+	if r.delayed(ctx, n) {
 		return awaitRunning(ctx, n, r.env.Statement, deadline)
 	}
 	for r.state.Proof != "" {
@@ -172,9 +172,11 @@ func (r *run) verifyOne(ctx context.Context, n *Node) error {
 
 // delayed tells whether a replica applies so late on purpose that the proving write is
 // not waited for.
-func (r *run) delayed(node string) bool {
-	c, known := r.before(node)
-	return known && c.Delay >= r.env.Verify
+func (r *run) delayed(ctx context.Context, n *Node) bool {
+	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	channels, err := n.Session.Channels(ctx)
+	return err == nil && len(channels) == 1 && channels[0].Delay >= r.env.Verify
 }
 
 // awaitRunning waits until both threads of a replica run.

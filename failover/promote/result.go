@@ -162,8 +162,8 @@ type Result struct {
 	// Fallen are nodes that were opened and lost before their first write was proved.
 	// One that is back is to be fenced like the old primary.
 	Fallen []string `json:"fallen,omitempty"`
-	// Unfinished is true of a failover whose new primary was lost before its first write,
-	// with no other to take its place.
+	// Unfinished is true of a failover whose new primary was lost, or could not be opened,
+	// before its first write, with no other to take its place.
 	Unfinished bool `json:"unfinished,omitempty"`
 	// Undone are what was taken back; UndoLeft what could not be.
 	Undone   []string `json:"undone,omitempty"`

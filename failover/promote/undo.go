@@ -95,7 +95,7 @@ func (r *run) undoSemiSync(ctx context.Context) {
 }
 
 // putBack makes the channel point where it did and its SQL thread run; the
-// receiver is left to undoStarve, unless the channel has to be started as a whole.
+// receiver is left to receive, unless the channel has to be started as a whole.
 func (r *run) putBack(ctx context.Context, n *Node, before channel) error {
 	bounded, cancel := context.WithTimeout(ctx, r.env.Statement)
 	defer cancel()

@@ -42,7 +42,7 @@ func (n *Node) certify(ctx context.Context, end time.Time) error {
 	if err := n.cluster.authority.Issue(n.Name(), end, n.host, n.Domain()); err != nil {
 		return err
 	}
-	reload := "FLUSH SSL"
+	reload := "FLUSH LOCAL SSL" // not into the binary log
 	if n.cluster.Flavour() == MySQL {
 		reload = "ALTER INSTANCE RELOAD TLS"
 	}

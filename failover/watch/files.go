@@ -4,7 +4,7 @@ package watch
 // for a while.
 const (
 	filesOfCluster   = 6 // journal, lock, control socket with a command, state file being written
-	filesOfPrimary   = 3 // the tripwire, the second session, and that of the next primary
+	filesOfPrimary   = 1 // the tripwire
 	filesOfOperation = 16
 )
 
@@ -12,7 +12,8 @@ const (
 // once.
 func (c Config) Files() int {
 	types := max(1, len(c.Probe.Types))
-	// A node has one session for its status, one for each type of probe, and one
-	// for a recheck or a resolver's query.
-	return filesOfCluster + filesOfPrimary + filesOfOperation + len(c.Nodes)*(2+types)
+	// A node has one session for its status, a second one once it was the primary or
+	// the next one, one for each type of probe, and one for a recheck or a resolver's
+	// query.
+	return filesOfCluster + filesOfPrimary + filesOfOperation + len(c.Nodes)*(3+types)
 }

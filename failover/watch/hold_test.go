@@ -11,7 +11,9 @@ import (
 
 	"failwise/check"
 	"failwise/failover"
+	"failwise/failover/hooks"
 	"failwise/failover/journal"
+	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 	"failwise/rules"
 )
@@ -164,6 +166,30 @@ func TestReturningOldPrimaryIsFenced(t *testing.T) {
 			s, _, err := journal.NewStateFile(journal.NewDir(l.dir)).Load(t.Context())
 			return err == nil && s.Shunned["db1"].FailedOverTo != "" && s.LastFailover.OldPrimary == "db1"
 		})
+	})
+}
+
+// An old primary that is back while the rest of its replacement takes its time is not
+// left writable until that ends.
+func TestOldPrimaryThatReturnsDuringTheFailoverIsFenced(t *testing.T) {
+	flavours(t, func(t *testing.T, flavour sandbox.Flavour) {
+		c := sandbox.ForTest(t, sandbox.Options{Flavour: flavour, SemiSync: true})
+		l := watchLab(t, c, func(cfg *Config) {
+			cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{hooks.Promoted: {{Argv: []string{"/bin/sleep", "25"}}}}}
+		})
+		active := sandbox.Break(t, "kill", c.Node(0))
+		l.await(30*time.Second, "opening", func(n Notice) bool {
+			return n.Step != nil && n.Step.Step == promote.Open && n.Step.State == promote.StepDone
+		})
+		if err := active.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.await(20*time.Second, "fence", func(n Notice) bool {
+			return n.Kind == "note" && n.Node == "db1" && strings.Contains(n.Text, "it is not the primary: set read-only")
+		})
+		if ended := l.first(event(failover.Promoted)); ended.Event != nil {
+			t.Error("the failover had ended before")
+		}
 	})
 }
 

@@ -91,7 +91,11 @@ func (tr *trial) bringBack(ctx context.Context, old *sandbox.Node) {
 		}
 	}
 	timings := tr.watcher.cfg.Timings
-	if limit := timings.ProbeInterval + timings.ProbeBudget; tr.row.returned > limit+matrixSlack/3 {
+	limit := timings.ProbeInterval + time.Second // a probe's own time, and the fence's
+	if !matrixFull() {
+		limit += matrixSlack / 3
+	}
+	if tr.row.returned > limit {
 		tr.t.Errorf("the old primary was writable for %s after its return; it must be fenced within a probe interval", tr.row.returned)
 	}
 	answer := tr.recoverOld(ctx, old)
@@ -185,6 +189,16 @@ func (tr *trial) ends(ctx context.Context) {
 		if o.From.Before(tr.healed) {
 			tr.row.overlap = max(tr.row.overlap, earlier(o.To, tr.healed).Sub(o.From))
 		}
+	}
+	// A primary that comes back in the middle of its replacement is fenced like one that
+	// comes back afterwards; else nobody but the primary is writable, unless it lives
+	// where nobody can reach it.
+	limit := time.Duration(0)
+	if tr.want == maybeActs {
+		limit = tr.watcher.cfg.Timings.ProbeInterval + time.Second
+	}
+	if tr.row.overlap > limit && !tr.cutOff {
+		tr.t.Errorf("two nodes were writable at once for %s", tr.row.overlap)
 	}
 	tr.cancel()
 	select {

@@ -68,6 +68,9 @@ func candidateFreezesAfter(step promote.StepName) func(*testing.T, sandbox.Flavo
 			tr.healNamed("freeze")
 		}
 		tr.promotes()
+		if step == promote.Fence && tr.primary == candidate { // the hook has frozen it before it could be opened
+			t.Errorf("promoted %s, which was frozen", candidate.Name())
+		}
 		tr.overlaps()
 		tr.finish()
 	}

@@ -116,6 +116,7 @@ type trial struct {
 	refused map[*sandbox.Node]string // nodes that may not come back as a replica, and why
 	retried bool                     // a promotion is to fail, and to be tried again
 	began   time.Time                // when the judged fault began
+	took    time.Duration            // how long the judged fault took to begin
 	healed  time.Time                // when the first fault was healed
 	opened  time.Time                // when the new primary was opened
 	primary *sandbox.Node
@@ -190,6 +191,7 @@ func (tr *trial) configure(cfg *Config, cluster *sandbox.Cluster) {
 func (tr *trial) breakAll() {
 	tr.began = time.Now()
 	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.fault, tr.cluster.Node(tr.node)))
+	tr.took = time.Since(tr.began)
 	if tr.then == "" {
 		return
 	}
@@ -205,6 +207,7 @@ func (tr *trial) breakAll() {
 	tr.awaitAck(time.Now())
 	tr.began = time.Now()
 	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.then, tr.cluster.Node(0)))
+	tr.took = time.Since(tr.began)
 }
 
 // judgedNode is the name of the node whose outcomes and decisions count.
@@ -228,18 +231,26 @@ func (tr *trial) seen() {
 	tr.row.outcome = n.Outcome
 }
 
-// decide notes a decision and checks that it came in time.
+// decide notes a decision and checks that it came in time, and not before the
+// threshold: the first tick of an alarm may come at once.
 func (tr *trial) decide(n Notice, o rules.Outcome) {
 	tr.t.Helper()
 	timings := tr.watcher.cfg.Timings
 	tr.row.decided = n.Time.Sub(tr.began)
-	tr.row.bound = timings.Ticks(max(0, tr.profile.Rules().Rule(o).Threshold)) + timings.ProbeInterval + timings.ProbeBudget + time.Second + tr.slow
+	threshold := timings.Ticks(max(0, tr.profile.Rules().Rule(o).Threshold))
+	tr.row.bound = threshold + timings.ProbeInterval + timings.ProbeBudget + time.Second
+	if tr.slow > 0 {
+		tr.row.bound += tr.took
+	}
 	slack := matrixSlack
 	if matrixFull() {
 		slack = 0
 	}
 	if tr.row.decided > tr.row.bound+slack {
 		tr.t.Errorf("decided after %s; the rules allow %s", tr.row.decided, tr.row.bound)
+	}
+	if least := max(0, threshold-timings.Tick); tr.row.decided < least {
+		tr.t.Errorf("decided after %s; the rules want %s", tr.row.decided, least)
 	}
 }
 
@@ -331,7 +342,18 @@ func (tr *trial) holdsStill() {
 	if !decided.Time.IsZero() {
 		tr.decide(decided, decided.Outcome)
 	}
+	if tr.reason == failover.ReplicaSeesPrimary {
+		stay = 12 * time.Second // they are asked again every 10 s
+	}
 	time.Sleep(stay)
+	if tr.want == leavesAlone {
+		tr.never("an alert", tr.since(event(failover.Alerted)))
+	}
+	if len(tr.outcomes) == 0 {
+		tr.never("another outcome than ok", tr.since(func(n Notice) bool {
+			return n.Kind == "probe" && n.Node == tr.judgedNode() && n.Outcome != rules.OK
+		}))
+	}
 }
 
 // recorded is what is judged of a decision in the journal.

@@ -66,9 +66,12 @@ func (w *Watcher) forgetSource(ctx context.Context) {
 // mayAct reports whether this watcher may touch a server outside of a plan. It
 // guards the primary under the policy manual too: two writable nodes are nobody's
 // wish. Only maintenance keeps its hands off.
-func (w *Watcher) mayAct() bool {
+func (w *Watcher) mayAct() bool { return w.running == nil && w.mayGuard() }
+
+// mayGuard is [Watcher.mayAct] whether or not an operation runs.
+func (w *Watcher) mayGuard() bool {
 	s := w.engine.Snapshot(w.now)
-	return s.Coordinator && s.Policy.Policy != failover.Maintenance && w.running == nil && !w.cfg.DryRun && !w.cfg.observer
+	return s.Coordinator && s.Policy.Policy != failover.Maintenance && !w.cfg.DryRun && !w.cfg.observer
 }
 
 // shunnedFor returns why a node is shunned if it is an old primary.
@@ -85,13 +88,20 @@ func (w *Watcher) replaced(node string) bool {
 // returned fences a replaced primary the moment it answers again: its clients may be
 // back before anybody else.
 func (w *Watcher) returned(m *member, r check.Result) {
-	if !r.Outcome.Alive() || w.running != nil || w.known.roles == m.Name || w.known.roles == "" || !w.mayAct() {
+	if !r.Outcome.Alive() || w.known.fenced[m.Name] {
 		return
 	}
-	if !w.replaced(m.Name) || w.known.fenced[m.Name] {
+	if op := w.running; op != nil {
+		// The failover goes on with replicas, which may take half a minute, and has
+		// nothing more to do with the old primary.
+		if (op.decided || op.failover) && op.opened != "" && op.old == m.Name && w.mayGuard() {
+			w.fenceBeside(context.Background(), m.Name, op.opened)
+		}
 		return
 	}
-	w.fence(context.Background(), m.Name)
+	if w.known.roles != m.Name && w.known.roles != "" && w.mayAct() && w.replaced(m.Name) {
+		w.fence(context.Background(), m.Name)
+	}
 }
 
 // mendNode mends one node beside the loop, one mending of it at a time; what f
@@ -119,8 +129,11 @@ func (w *Watcher) mendNode(ctx context.Context, node string, f func(context.Cont
 
 // fence makes a node that is not the primary read-only and ends its clients'
 // sessions.
-func (w *Watcher) fence(ctx context.Context, node string) {
-	primary := w.identity(w.known.roles)
+func (w *Watcher) fence(ctx context.Context, node string) { w.fenceBeside(ctx, node, w.known.roles) }
+
+// fenceBeside does it with another primary than the one that is known.
+func (w *Watcher) fenceBeside(ctx context.Context, node, next string) {
+	primary := w.identity(next)
 	w.mendNode(ctx, node, func(ctx context.Context, env promote.Env) func() {
 		state, words, err := promote.FenceReturned(ctx, env, node, primary)
 		return func() {

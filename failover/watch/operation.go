@@ -36,6 +36,8 @@ type operation struct {
 	recovers string
 	// failover is true for one that makes the old primary shunned.
 	failover bool
+	// opened is the node that it has made writable, empty before.
+	opened string
 	// steps are the lines of its progress.
 	steps []promote.Progress
 }
@@ -167,8 +169,11 @@ func (w *Watcher) progress(op *operation, p promote.Progress) {
 	if p.State != promote.StepBegun {
 		w.notice(Notice{Time: p.Time, Level: level, Kind: "step", Node: p.Target, Text: stepText(p), Step: &p})
 	}
-	if op.decided && p.Step == promote.Open && p.State == promote.StepDone {
-		w.tell(failover.Opened())
+	if p.Step == promote.Open && p.State == promote.StepDone {
+		op.opened = p.Target
+		if op.decided {
+			w.tell(failover.Opened())
+		}
 	}
 }
 
