@@ -56,7 +56,9 @@ func readmit(ctx context.Context, n *Node, limit time.Duration) error {
 }
 
 // EnforceReadOnly makes a writable replica read-only and leaves its sessions
-// alone. primary is as for FenceReturned.
+// alone, unless the flag cannot be set because of them: a commit that waits for an
+// acknowledgement holds it up, and only a fence ends that. primary is as for
+// FenceReturned.
 func EnforceReadOnly(ctx context.Context, env Env, node, primary string) error {
 	n := env.node(node)
 	if n == nil {
@@ -66,7 +68,12 @@ func EnforceReadOnly(ctx context.Context, env Env, node, primary string) error {
 	if err := notThePrimary(ctx, n.Session, primary, settings.Statement); err != nil {
 		return fmt.Errorf("make %s read-only: %w", node, err)
 	}
-	if err := firmly(ctx, n.Session, settings.Statement, n.Session.SetReadOnlyFirmly); err != nil {
+	err := firmly(ctx, n.Session, settings.Statement, n.Session.SetReadOnlyFirmly)
+	if errors.Is(err, ErrTimeout) {
+		_, _, err = FenceReturned(ctx, env, node, primary)
+		return err
+	}
+	if err != nil {
 		return fmt.Errorf("make %s read-only: %w", node, err)
 	}
 	flags, err := n.Session.ReadFlags(ctx)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"failwise/failover/hooks"
@@ -89,6 +90,11 @@ func (r *run) bringBack(ctx context.Context) error {
 		if err := r.closeForGood(ctx, n, mine.Writable()); err != nil {
 			return "", err
 		}
+		// A commit that still waits for an acknowledgement would be counted too late.
+		if err := sourceOff(ctx, n, r.env.Statement); err != nil {
+			return "", err
+		}
+		r.awaitQuiet(ctx, n)
 		// The node first: what it gets from the primary in between is no difference.
 		node := r.readAll(ctx, []string{n.Name})[0]
 		primary := r.readAll(ctx, []string{to.Name})[0]
@@ -133,6 +139,9 @@ func (r *run) bringBack(ctx context.Context) error {
 		if err := r.verifyOne(ctx, n); err != nil {
 			return "", err
 		}
+		if err := r.stillAlike(ctx, n, to); err != nil {
+			return "", err
+		}
 		flags, err := n.Session.ReadFlags(bounded)
 		if err == nil && flags.ReadOnly.Writable() {
 			err = errors.New("it is writable")
@@ -172,6 +181,45 @@ func (r *run) learnHeartbeat(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// awaitQuiet waits a moment until no client's session is in the middle of a statement:
+// one that was ended may still be finishing its commit.
+func (r *run) awaitQuiet(ctx context.Context, n *Node) {
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	for ; ctx.Err() == nil; pause(ctx, attachPoll) {
+		list, err := n.Session.Processes(ctx)
+		if err != nil {
+			return
+		}
+		busy := slices.ContainsFunc(list, func(p mysql.Process) bool {
+			return p.Client() && p.Command != "Sleep" && p.ID != n.Session.ConnectionID()
+		})
+		if !busy {
+			return
+		}
+	}
+}
+
+// stillAlike makes sure that the node has not come out with a transaction of its own
+// since it was compared; it stops replicating if it has.
+func (r *run) stillAlike(ctx context.Context, n, to *Node) error {
+	node := r.readAll(ctx, []string{n.Name})[0]
+	primary := r.readAll(ctx, []string{to.Name})[0]
+	if err := cmp.Or(node.Err, primary.Err); err != nil {
+		return err
+	}
+	errant := errantOf(node.Status, primary.Status, r.env.Seen.Progress)
+	if errant.IsEmpty() {
+		return nil
+	}
+	if c, err := soleChannel(node.Status); err == nil {
+		if err := stopReplication(ctx, n.Session, c.Name, r.env.Statement); err != nil {
+			r.warn(fmt.Sprintf("%s: its replication could not be stopped: %v", n.Name, err))
+		}
+	}
+	return &DivergedError{Node: n.Name, Primary: to.Name, Errant: errant.String(), Count: errant.Count()}
 }
 
 // closeLimit is how long read_only may take on a node that is closed already.
