@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"failwise/failover/hooks"
 	"failwise/failover/mysql"
 )
 
@@ -29,9 +30,9 @@ func (r *run) prepare(ctx context.Context, picked chosen) error {
 			s.Repointed = r.plan.Siblings
 		}
 	})
-	if want && r.attended != nil && !r.applied(picked) {
+	if want && r.plan.Operation == hooks.Failover && r.attended != nil && !r.applied(picked) {
 		// A sibling that is turned throws away what it has not applied: the candidate
-		// may then be the only one that has it.
+		// may then be the only one that has it. In a switch the old primary has it too.
 		r.attended.give(r.env.Statement)
 	}
 	return r.do(ctx, Prepare, n.Name, 0, func(ctx context.Context) (string, error) {
