@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"failwise/failover"
 	"failwise/failover/journal"
@@ -56,9 +57,9 @@ func (w *Watcher) pollLock(ctx context.Context) {
 		limit, cancel := context.WithTimeout(ctx, diskLimit)
 		defer cancel()
 		lease, err := w.cfg.Locker.Acquire(limit)
-		var unfinished []journal.OperationLog
+		var logs []journal.OperationLog
 		if err == nil {
-			unfinished, err = journal.Unfinished(limit, w.dir)
+			logs, err = journal.Operations(limit, w.dir)
 		}
 		if err != nil && lease != nil {
 			// What an earlier watcher has left half-done is not known: not yet.
@@ -68,7 +69,7 @@ func (w *Watcher) pollLock(ctx context.Context) {
 			cancel()
 			lease = nil
 		}
-		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, unfinished) })
+		taken := w.ask(context.WithoutCancel(ctx), func() { w.takeLock(ctx, lease, err, logs) })
 		if !taken && lease != nil {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), diskLimit)
 			defer cancel()
@@ -78,7 +79,7 @@ func (w *Watcher) pollLock(ctx context.Context) {
 }
 
 // takeLock takes in the answer of the lock.
-func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unfinished []journal.OperationLog) {
+func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, logs []journal.OperationLog) {
 	w.acquiring = false
 	if err != nil {
 		if text := err.Error(); text != w.lockNote {
@@ -96,6 +97,26 @@ func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, unf
 		w.note(slog.LevelInfo, "", "holds the lock now: acting")
 	}
 	w.lockNote = ""
-	w.resume(ctx, unfinished)
+	w.learnReplaced(logs)
+	w.resume(ctx, slices.DeleteFunc(logs, func(o journal.OperationLog) bool { _, ended := o.Ended(); return ended }))
 	w.tell(failover.CoordinatorIs(true))
+}
+
+// learnReplaced takes in which nodes the watcher that acted until now has replaced
+// while this one observed: one of them that comes back is to be fenced at once. What
+// happened before this one began is in the state file.
+func (w *Watcher) learnReplaced(logs []journal.OperationLog) {
+	for _, log := range logs {
+		op := log.Operation
+		if result, _ := log.Ended(); result != "done" || op.Time.Before(w.began) {
+			continue
+		}
+		switch op.Kind {
+		case journal.OpFailover:
+			w.fallen[op.OldPrimary] = true
+		case journal.OpRecover:
+			delete(w.fallen, op.OldPrimary)
+		case journal.OpSwitch, journal.OpUnset:
+		}
+	}
 }

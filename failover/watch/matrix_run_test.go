@@ -342,8 +342,8 @@ func (tr *trial) holdsStill() {
 	if !decided.Time.IsZero() {
 		tr.decide(decided, decided.Outcome)
 	}
-	if tr.reason == failover.ReplicaSeesPrimary {
-		stay = 12 * time.Second // they are asked again every 10 s
+	if tr.fault == "refuse-new" {
+		stay = 12 * time.Second // the replicas are asked again every 10 s
 	}
 	time.Sleep(stay)
 	if tr.want == leavesAlone {
@@ -351,7 +351,9 @@ func (tr *trial) holdsStill() {
 	}
 	if len(tr.outcomes) == 0 {
 		tr.never("another outcome than ok", tr.since(func(n Notice) bool {
-			return n.Kind == "probe" && n.Node == tr.judgedNode() && n.Outcome != rules.OK
+			// Clients that wait for a lock may take all connections.
+			crowded := tr.fault == "locked" && n.Outcome == rules.TooManyConnections
+			return n.Kind == "probe" && n.Node == tr.judgedNode() && n.Outcome != rules.OK && !crowded
 		}))
 	}
 }
