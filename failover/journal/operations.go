@@ -26,7 +26,12 @@ func Operations(ctx context.Context, dir *Dir) ([]OperationLog, error) {
 // Call it while holding the cluster's lock: then their writers are dead.
 func Unfinished(ctx context.Context, dir *Dir) ([]OperationLog, error) {
 	all, err := Operations(ctx, dir)
-	return slices.DeleteFunc(all, func(o OperationLog) bool { _, ended := o.Ended(); return ended }), err
+	return UnfinishedOf(all), err
+}
+
+// UnfinishedOf are those of the logs that nobody finished.
+func UnfinishedOf(all []OperationLog) []OperationLog {
+	return slices.DeleteFunc(slices.Clone(all), func(o OperationLog) bool { _, ended := o.Ended(); return ended })
 }
 
 func readOperations(dir string) ([]OperationLog, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"failwise/failover"
 	"failwise/failover/journal"
@@ -98,7 +97,7 @@ func (w *Watcher) takeLock(ctx context.Context, lease lock.Lease, err error, log
 	}
 	w.lockNote = ""
 	w.learnReplaced(logs)
-	w.resume(ctx, slices.DeleteFunc(logs, func(o journal.OperationLog) bool { _, ended := o.Ended(); return ended }))
+	w.resume(ctx, journal.UnfinishedOf(logs))
 	w.tell(failover.CoordinatorIs(true))
 }
 
