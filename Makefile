@@ -10,7 +10,7 @@ COMMIT  ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo none)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOTEST  ?= go test -race -shuffle=on -timeout 20m
 
-.PHONY: help setup-demo build test lint demo bench matrix scale docs setup fuzz release-check clean
+.PHONY: help setup-demo build test lint demo bench matrix crash scale docs setup fuzz release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,10 @@ bench: setup ## benchmarks (figures for docs/performance.md)
 	go test -run '^$$' -bench . -benchmem ./...
 
 matrix: setup ## every fault and every compound case on both flavours; writes docs/fault-matrix.md
-	FAILWISE_MATRIX=full go test -count=1 -timeout 60m -parallel 4 -run '^Test(Matrix|Compound)$$' ./failover/watch/... -args -write-docs
+	FAILWISE_MATRIX=full go test -count=1 -timeout 60m -parallel 6 -run '^Test(Matrix|Compound)$$' ./failover/watch/... -args -write-docs
+
+crash: setup ## a plan's process killed at every step, candidates lost at every step, on both flavours
+	FAILWISE_MATRIX=full go test -race -count=1 -timeout 60m ./failover/promote
 
 scale: ## 300 clusters of fake servers in one watch, a tenth of them failing, for five minutes
 	FAILWISE_MATRIX=full go test -count=1 -timeout 25m -v -run '^TestScale$$' ./commands

@@ -19,6 +19,7 @@ type SemiSync struct {
 	Clients          uint64 `json:"clients"`        // counts zombie dump threads on MySQL
 	YesTx            uint64 `json:"yes_tx"`         // commits acknowledged by a replica
 	NoTx             uint64 `json:"no_tx"`          // commits that were not
+	Waiting          uint64 `json:"waiting"`        // sessions that wait for an acknowledgement now
 	TimeoutMS        uint64 `json:"timeout_ms"`
 	WaitCount        uint64 `json:"wait_count"` // acknowledgements a commit waits for
 	WaitNoReplica    bool   `json:"wait_no_replica"`
@@ -119,6 +120,7 @@ func (w semiSyncWords) read(status, settings variables) SemiSync {
 		Clients:          status.number(source + "_clients"),
 		YesTx:            status.number(source + "_yes_tx"),
 		NoTx:             status.number(source + "_no_tx"),
+		Waiting:          status.number(source + "_wait_sessions"),
 		TimeoutMS:        settings.number(source + "_timeout"),
 		WaitCount:        settings.number(source + "_wait_for_" + w.acknowledger() + "_count"),
 		WaitNoReplica:    settings.on(source + "_wait_no_" + w.acknowledger()),

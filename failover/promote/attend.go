@@ -3,6 +3,7 @@ package promote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -112,7 +113,25 @@ func (r *run) unstoppable(ctx context.Context) (context.Context, context.CancelF
 	if a == nil {
 		return ctx, func() { cancel(nil) }
 	}
-	forget := context.AfterFunc(a.silence, func() { cancel(context.Cause(a.silence)) })
+	forget := a.onEnd(func() { cancel(context.Cause(a.silence)) })
+	return ctx, func() {
+		forget()
+		cancel(nil)
+	}
+}
+
+// onEnd calls f when the node is silent or the watch is over, unless it is told to forget
+// it before.
+func (a *attention) onEnd(f func()) (forget func() bool) { return context.AfterFunc(a.silence, f) }
+
+// errPrimarySilent ends what is done for a new primary that is lost meanwhile.
+var errPrimarySilent = fmt.Errorf("of the new primary: %w", errSilent)
+
+// within is ctx as long as the new primary that is watched is there, also where ctx was
+// made of one that nobody can end.
+func (a *attention) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := a.onEnd(func() { cancel(errPrimarySilent) })
 	return ctx, func() {
 		forget()
 		cancel(nil)

@@ -160,7 +160,7 @@ func (r *run) detour(ctx context.Context, n, from *Node) error {
 // starts it.
 func (r *run) point(ctx context.Context, n, source *Node, before channel) error {
 	options := mysql.SourceOptions{Channel: before.Name, Host: source.Host, Port: source.Port, HeartbeatPeriod: before.Heartbeat}
-	if err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
+	if err := r.changeSource(ctx, n, r.env.Statement, options); err != nil {
 		return err
 	}
 	return firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.StartReplication(ctx, before.Name) })

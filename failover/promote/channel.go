@@ -1,6 +1,9 @@
 package promote
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -69,3 +72,37 @@ func soleChannel(st mysql.Status) (mysql.Channel, error) {
 	}
 	return channels[0], nil
 }
+
+// changeSource points a node's channel elsewhere. Where the server cannot read its own
+// notes on the channel, since it died while it wrote them, they are thrown away and the
+// channel is made anew with our account: it begins where the node's GTIDs end.
+func (r *run) changeSource(ctx context.Context, n *Node, limit time.Duration, options mysql.SourceOptions) error {
+	change := func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }
+	err := firmly(ctx, n.Session, limit, change)
+	if number := mysql.Number(err); number != errConnectionMetadata && number != errRelayLogMetadata {
+		return err
+	}
+	account := r.env.Account
+	if account.User == "" {
+		return fmt.Errorf("%w; what it notes of its channel is damaged and must be made anew: set replication.user and replication.password_file in the configuration", err)
+	}
+	reset := firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.ResetReplication(ctx, options.Channel) })
+	if reset != nil {
+		return errors.Join(err, reset)
+	}
+	r.warn(fmt.Sprintf("%s could not read its notes on its replication channel (error %d): the channel was made anew", n.Name, mysql.Number(err)))
+	options.User, options.Password, options.TLS = account.User, account.Secret, account.TLS
+	if options.ConnectRetry == 0 {
+		period, retry, retries := r.usual()
+		options.ConnectRetry, options.RetryCount = retry, retries
+		options.HeartbeatPeriod = cmp.Or(options.HeartbeatPeriod, period)
+	}
+	return firmly(ctx, n.Session, limit, change)
+}
+
+// Error numbers of a server that cannot read what it noted of a channel: MariaDB's and
+// MySQL's ER_MASTER_INFO, and MySQL's ER_REPLICA_RLI_INIT_REPOSITORY.
+const (
+	errConnectionMetadata = 1201
+	errRelayLogMetadata   = 1872
+)

@@ -55,7 +55,7 @@ func (r *run) demote(ctx context.Context, n, to *Node, st mysql.Status, semiSync
 			}
 		}
 	}
-	if err := statement(func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
+	if err := r.changeSource(ctx, n, r.env.Statement, options); err != nil {
 		return err
 	}
 	if st.Version.Flavour == mysql.MySQL {

@@ -100,6 +100,7 @@ func (r *run) prove(ctx context.Context, n *Node) error {
 	return r.do(ctx, Prove, n.Name, 0, func(ctx context.Context) (string, error) {
 		bounded, cancel := context.WithTimeout(ctx, proveLimit)
 		defer cancel()
+		defer r.unstallLater(bounded, n)()
 		position, err := n.Session.Prove(bounded, r.env.Watcher)
 		if unreachable(err) {
 			// The session may have broken for its own reasons: one more attempt tells.

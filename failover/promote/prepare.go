@@ -260,7 +260,7 @@ func (r *run) turn(ctx context.Context, n, to *Node, before channel, on <-chan s
 		}
 	}
 	options := mysql.SourceOptions{Channel: before.Name, Host: to.Host, Port: to.Port, HeartbeatPeriod: before.Heartbeat}
-	if err := firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
+	if err := r.changeSource(ctx, n, limit, options); err != nil {
 		return err
 	}
 	if on != nil {

@@ -13,13 +13,17 @@ import (
 )
 
 // settle does what follows the proving write: the promoted hook, forgetting the
-// old source, repointing and verifying, side by side where they can be.
+// old source, repointing and verifying, side by side where they can be. For a new primary
+// that is lost by then nobody waits: it is to be replaced.
 func (r *run) settle(ctx context.Context, n *Node) {
+	_, watch := attend(ctx, n, openSilentLimit)
+	defer watch.stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { r.announce(ctx, n) })
 	wg.Go(func() {
-		r.repoint(ctx, n)
-		r.verify(ctx)
+		r.repoint(ctx, n, watch)
+		r.verify(ctx, watch)
+		r.mendSemiSync(ctx, n)
 	})
 	wg.Wait()
 }
@@ -52,8 +56,8 @@ func (r *run) announce(ctx context.Context, n *Node) {
 }
 
 // repoint makes the siblings follow the new primary. What cannot be repointed is
-// reported; it never fails the plan.
-func (r *run) repoint(ctx context.Context, to *Node) {
+// reported; it never fails the plan. watch is the one over the new primary.
+func (r *run) repoint(ctx context.Context, to *Node, watch *attention) {
 	if len(r.plan.Siblings) == 0 {
 		return
 	}
@@ -62,6 +66,7 @@ func (r *run) repoint(ctx context.Context, to *Node) {
 		if r.repoints == nil {
 			r.startRepointing(ctx, to, nil)
 		}
+		defer watch.onEnd(r.stopRepoints)()
 		r.awaitRepoints()
 		done := 0
 		for _, name := range r.plan.Siblings {
@@ -76,7 +81,10 @@ func (r *run) repoint(ctx context.Context, to *Node) {
 
 // semiSyncLater switches semi-sync on after open, once enough siblings are attached.
 func (r *run) semiSyncLater(ctx context.Context, to *Node, attached int) {
-	if !r.state.SemiSyncLater {
+	r.mu.Lock()
+	later := r.state.SemiSyncLater && !r.stalled
+	r.mu.Unlock()
+	if !later {
 		return
 	}
 	if attached == 0 {
@@ -90,8 +98,9 @@ func (r *run) semiSyncLater(ctx context.Context, to *Node, attached int) {
 	}
 }
 
-// verify waits for the proving write on each repointed sibling.
-func (r *run) verify(ctx context.Context) {
+// verify waits for the proving write on each repointed sibling, as long as the new
+// primary is there.
+func (r *run) verify(ctx context.Context, watch *attention) {
 	var names []string
 	for _, name := range r.plan.Siblings {
 		if p := r.repoints[name]; p != nil && p.result.Done {
@@ -104,6 +113,8 @@ func (r *run) verify(ctx context.Context) {
 	}
 	if len(names) > 0 {
 		_ = r.do(ctx, Verify, "", 0, func(ctx context.Context) (string, error) {
+			ctx, done := watch.within(ctx)
+			defer done()
 			errs := r.each(names, func(n *Node) error { return r.verifyOne(ctx, n) })
 			good := 0
 			var delayed []string
@@ -144,6 +155,16 @@ func (r *run) verify(ctx context.Context) {
 // verifyOne: the proving write has arrived, unless the replica is to be late, and both
 // threads run.
 func (r *run) verifyOne(ctx context.Context, n *Node) error {
+	ctx, watch := attend(ctx, n, silentLimit)
+	defer watch.stop()
+	err := r.arrived(ctx, n)
+	if err != nil && isSilent(ctx) {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
+}
+
+func (r *run) arrived(ctx context.Context, n *Node) error {
 	deadline := time.Now().Add(r.env.Verify)
 	if r.delayed(ctx, n) {
 		return awaitRunning(ctx, n, r.env.Statement, deadline)

@@ -168,6 +168,8 @@ type Result struct {
 	// Undone are what was taken back; UndoLeft what could not be.
 	Undone   []string `json:"undone,omitempty"`
 	UndoLeft []string `json:"undo_left,omitempty"`
+	// Leftover is the latter, for TakeBack; nil when nothing is left.
+	Leftover *Leftover `json:"-"`
 	// Warnings are failures that did not stop the plan.
 	Warnings []string `json:"warnings,omitempty"`
 	// FirstWrite is the time from the start to the first committed write.

@@ -30,6 +30,7 @@ type run struct {
 	gone     map[string]bool // candidates that were silent or lost
 	resumed  bool            // an earlier process may have done part of it
 	mending  bool            // of a node that a promotion left behind
+	stalled  bool            // semi-sync was switched off since nobody acknowledged
 	picked   chosen
 	readings map[string]Reading // the last good reading of each replica
 

@@ -123,12 +123,15 @@ func (r *run) stillBlocked(ctx context.Context) error {
 
 // switched does what follows the new primary's first write.
 func (r *run) switched(ctx context.Context, n *Node) error {
+	_, watch := attend(ctx, n, openSilentLimit)
+	defer watch.stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { r.announce(ctx, n) })
 	wg.Go(func() { r.demoteOld(ctx, n) })
-	wg.Go(func() { r.repoint(ctx, n) })
+	wg.Go(func() { r.repoint(ctx, n, watch) })
 	wg.Wait()
-	r.verify(ctx)
+	r.verify(ctx, watch)
+	r.mendSemiSync(ctx, n)
 	return r.finish(ctx)
 }
 

@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,11 +14,12 @@ import (
 // undo takes back what was done, all of it side by side, since writers wait and a
 // candidate may be frozen: candidates and siblings follow the old primary again, the old
 // primary is writable again, receivers run again. What cannot be taken back is named in
-// the result.
+// the result, and stays in the state for [TakeBack].
 func (r *run) undo(ctx context.Context) {
 	r.cancelRepointing()
 	r.update(func(s *state) { s.Repointed, s.GivenUp = append(s.Repointed, s.GivenUp...), nil })
-	turned := append(slices.Clone(r.state.Repointed), r.state.Prepared)
+	prepared := r.state.Prepared
+	turned := append(slices.Clone(r.state.Repointed), prepared)
 	var now, later []string
 	for _, name := range r.state.Starved {
 		if slices.Contains(turned, name) {
@@ -27,14 +29,23 @@ func (r *run) undo(ctx context.Context) {
 		}
 	}
 	var wg sync.WaitGroup
+	var astray, deaf, deafToo []string
 	wg.Go(func() {
-		r.undoCandidate(ctx)
-		r.receive(ctx, later)
+		astray = r.undoCandidate(ctx)
+		deaf = r.receive(ctx, later)
 	})
-	wg.Go(func() { r.receive(ctx, now) })
+	wg.Go(func() { deafToo = r.receive(ctx, now) })
 	wg.Go(func() { r.undoFence(ctx) })
 	wg.Wait()
-	r.update(func(s *state) { s.Starved = nil })
+	r.update(func(s *state) {
+		s.Starved, s.Repointed = append(deaf, deafToo...), astray
+		if slices.Contains(astray, prepared) {
+			s.Prepared = prepared
+		}
+	})
+	if len(r.result.UndoLeft) > 0 {
+		r.result.Leftover = r.leftover()
+	}
 	if len(r.result.Undone)+len(r.result.UndoLeft) > 0 {
 		r.write(ctx, journal.StepUndone, StepUnset, "", fmt.Sprintf("undone: %v; left: %v", r.result.Undone, r.result.UndoLeft))
 	}
@@ -53,27 +64,43 @@ func (r *run) undone(step StepName, target, words string, err error) {
 	r.report(Progress{Step: step, Target: target, State: StepUndone, Result: words, Err: err})
 }
 
-// undoCandidate puts the candidate and the siblings back where they were.
-func (r *run) undoCandidate(ctx context.Context) {
-	r.follow(ctx, append(slices.Clone(r.state.Repointed), r.state.Prepared))
-	r.undoSemiSync(ctx)
+// undoCandidate puts the candidate and the siblings back where they were, and names
+// those that it could not.
+func (r *run) undoCandidate(ctx context.Context) (left []string) {
+	left = r.follow(ctx, append(slices.Clone(r.state.Repointed), r.state.Prepared))
+	if !r.undoSemiSync(ctx) && !slices.Contains(left, r.state.Prepared) {
+		left = append(left, r.state.Prepared)
+	}
 	r.update(func(s *state) { s.Repointed, s.Prepared, s.Detour = nil, "", "" })
+	return left
 }
 
-// follow makes replicas follow the old primary again.
-func (r *run) follow(ctx context.Context, names []string) {
+// follow makes replicas follow the old primary again, and names those that do not.
+func (r *run) follow(ctx context.Context, names []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, known := r.before(name)
 		return !known
 	})
 	slices.Sort(names)
 	names = slices.Compact(names)
-	r.each(names, func(n *Node) error {
+	return failed(r.each(names, func(n *Node) error {
 		before, _ := r.before(n.Name)
 		err := r.putBack(ctx, n, before)
 		r.undone(Prepare, n.Name, "follow "+hostPort(before.Host, before.Port)+" again", err)
 		return err
-	})
+	}))
+}
+
+// failed are the names that have an error, in order.
+func failed(errs map[string]error) []string {
+	var names []string
+	for name, err := range errs {
+		if err != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // untried are those of the nodes that have not failed as candidates: the others stay
@@ -83,15 +110,17 @@ func (r *run) untried(names []string) []string {
 }
 
 // undoSemiSync switches the candidate's semi-sync source side off, if we switched it
-// on.
-func (r *run) undoSemiSync(ctx context.Context) {
+// on; false if it could not.
+func (r *run) undoSemiSync(ctx context.Context) bool {
 	n := r.nodes[r.state.Prepared]
 	if n == nil || !r.state.SemiSync || r.state.SemiSyncBefore {
-		return
+		return true
 	}
-	if err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) }); err != nil {
+	err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.SetSemiSyncSource(ctx, false) })
+	if err != nil {
 		r.undone(Prepare, n.Name, "have semi-sync off", err)
 	}
+	return err == nil
 }
 
 // putBack makes the channel point where it did and its SQL thread run; the
@@ -117,7 +146,7 @@ func (r *run) putBack(ctx context.Context, n *Node, before channel) error {
 			return err
 		}
 		options := mysql.SourceOptions{Channel: before.Name, Host: before.Host, Port: before.Port, HeartbeatPeriod: before.Heartbeat}
-		if err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.ChangeSource(ctx, options) }); err != nil {
+		if err := r.changeSource(ctx, n, r.env.Statement, options); err != nil {
 			return err
 		}
 	}
@@ -144,9 +173,14 @@ func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, r.env.Statement)
 	defer cancel()
-	if _, _, pending := n.Session.Pending(); pending {
-		const interrupted = 1317
-		if err := n.Session.Cancel(ctx); err != nil && mysql.Number(err) != interrupted {
+	for _, s := range []*mysql.Session{n.Session, n.Second} {
+		if s == nil {
+			continue
+		}
+		if _, _, pending := s.Pending(); !pending {
+			continue
+		}
+		if err := s.Cancel(ctx); errors.Is(err, mysql.ErrPending) {
 			return err
 		}
 	}
@@ -190,9 +224,10 @@ func (r *run) unfence(ctx context.Context, n *Node, f fenceRecord) error {
 	return nil
 }
 
-// receive starts the receivers of replicas that we stopped.
-func (r *run) receive(ctx context.Context, names []string) {
-	r.each(names, func(n *Node) error {
+// receive starts the receivers of replicas that we stopped, and names those that it
+// could not.
+func (r *run) receive(ctx context.Context, names []string) []string {
+	return failed(r.each(names, func(n *Node) error {
 		before, known := r.before(n.Name)
 		if known && !before.IO || r.state.tried(n.Name) && !known {
 			return nil
@@ -204,5 +239,5 @@ func (r *run) receive(ctx context.Context, names []string) {
 		}
 		r.undone(Starve, n.Name, "receive again", err)
 		return err
-	})
+	}))
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -59,7 +60,11 @@ func discard(conn *sql.Conn) error {
 	return err
 }
 
-// takeAllConnections opens sessions of the application until the server refuses one.
+// retakeEvery is how soon a connection that somebody else has given back is taken too.
+const retakeEvery = 50 * time.Millisecond
+
+// takeAllConnections opens sessions of the application until the server refuses one, and
+// takes what becomes free afterwards.
 func takeAllConnections(ctx context.Context, n *Node) (injury, error) {
 	connector, err := mysql.NewConnector(n.Config(n.cluster.accounts.App))
 	if err != nil {
@@ -67,29 +72,41 @@ func takeAllConnections(ctx context.Context, n *Node) (injury, error) {
 	}
 	pool := sql.OpenDB(connector)
 	var held []*sql.Conn
+	// take goes on until it is refused, or has more than there can be.
+	take := func(ctx context.Context) error {
+		for range n.cluster.options.MaxConnections + 1 {
+			conn, err := pool.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			held = append(held, conn)
+		}
+		return errors.New("the server takes more connections than max_connections")
+	}
+	taking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var going sync.WaitGroup
 	var once sync.Once
 	release := func() {
 		once.Do(func() {
+			stop()
+			going.Wait()
 			for _, conn := range held {
 				_ = discard(conn) // a session that does not close has ended already
 			}
 			_ = pool.Close() // nothing is left in it
 		})
 	}
-	for range n.cluster.options.MaxConnections + 1 {
-		var conn *sql.Conn
-		if conn, err = pool.Conn(ctx); err != nil {
-			break
-		}
-		held = append(held, conn)
-	}
+	err = take(ctx)
 	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == 1040 {
-		return injury{heal: func(context.Context) error { release(); return nil }, abandon: release}, nil
+	if !errors.As(err, &refused) || refused.Number != 1040 {
+		release()
+		return injury{}, err
 	}
-	release()
-	if err == nil {
-		err = errors.New("the server takes more connections than max_connections")
-	}
-	return injury{}, err
+	going.Go(func() {
+		for taking.Err() == nil {
+			sleep(taking, retakeEvery)
+			_ = take(taking) // what it is refused is taken
+		}
+	})
+	return injury{heal: func(context.Context) error { release(); return nil }, abandon: release}, nil
 }

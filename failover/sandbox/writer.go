@@ -45,6 +45,7 @@ type Writer struct {
 	cluster *Cluster
 	options WriterOptions
 	cancel  context.CancelFunc
+	stop    context.CancelFunc // no further row
 	done    chan struct{}
 
 	mu      sync.Mutex
@@ -70,8 +71,9 @@ func (c *Cluster) StartWriter(ctx context.Context, o WriterOptions) *Writer {
 	c.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
-	w := &Writer{cluster: c, options: o, cancel: cancel, done: make(chan struct{}), first: first, begin: time.Now()}
-	go w.loop(ctx)
+	going, stop := context.WithCancel(ctx)
+	w := &Writer{cluster: c, options: o, cancel: cancel, stop: stop, done: make(chan struct{}), first: first, begin: time.Now()}
+	go w.loop(ctx, going)
 	go func() {
 		select {
 		case <-w.done:
@@ -82,29 +84,31 @@ func (c *Cluster) StartWriter(ctx context.Context, o WriterOptions) *Writer {
 	return w
 }
 
-func (w *Writer) loop(ctx context.Context) {
+// loop writes while going lasts; ctx ends the row under way too.
+func (w *Writer) loop(ctx, going context.Context) {
 	defer close(w.done)
+	defer w.cancel()
 	var db *sql.DB
 	defer func() {
 		if db != nil {
 			_ = db.Close() // its server may be gone
 		}
 	}()
-	for i, limit := 0, w.options.Limit; ctx.Err() == nil; {
+	for i, limit := 0, w.options.Limit; going.Err() == nil; {
 		n := w.cluster.nodes[i]
 		if db == nil {
 			db = w.open(n)
 		}
 		if w.write(ctx, db, n, limit) {
 			limit = w.options.Limit
-			sleep(ctx, w.options.Pause)
+			sleep(going, w.options.Pause)
 			continue
 		}
 		_ = db.Close() // its server may be gone
 		db = nil
 		limit = w.options.Retry
 		if i = (i + 1) % len(w.cluster.nodes); i == 0 {
-			sleep(ctx, 2*time.Millisecond) // once a round, so that refusals do not spin
+			sleep(going, 2*time.Millisecond) // once a round, so that refusals do not spin
 		}
 	}
 }
@@ -149,9 +153,11 @@ func (w *Writer) write(ctx context.Context, db *sql.DB, n *Node, limit time.Dura
 	return true
 }
 
-// Stop ends the writer, waits for its last statement, and returns an error of its log.
+// Stop ends the writer and returns an error of its log. It waits for the last statement,
+// as long as its limit allows: a server goes on with one that its client gives up, and
+// commits it when nobody expects it any more.
 func (w *Writer) Stop() error {
-	w.cancel()
+	w.stop()
 	<-w.done
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -133,3 +133,28 @@ func TestSamplerSeesNoWriterWhereNodeHangs(t *testing.T) {
 		}
 	}
 }
+
+func TestWriterThatStopsLeavesNoRowUnderWay(t *testing.T) {
+	c := sandbox.ForTest(t, sandbox.Options{Nodes: 1})
+	w := c.StartWriter(t.Context(), sandbox.WriterOptions{Limit: 20 * time.Second})
+	written(t, w, c.Node(0), 5)
+	lock := sandbox.Break(t, "locked", c.Node(0))
+	eventually(t, "a row waits for the lock", func() bool {
+		acked, sent := w.Count()
+		time.Sleep(20 * time.Millisecond)
+		later, same := w.Count()
+		return sent > acked && acked == later && sent == same
+	})
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Stop() }()
+	time.Sleep(100 * time.Millisecond)
+	if err := lock.Heal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if acked, sent := w.Count(); acked != sent {
+		t.Errorf("%d rows sent and %d acknowledged: the last one may still come", sent, acked)
+	}
+}

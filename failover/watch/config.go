@@ -133,6 +133,8 @@ type Config struct {
 	observer bool
 	// looking: it looks once and leaves no trace, not even a state directory.
 	looking bool
+	// stepping, if not nil, is called with each line of a plan, which waits for it.
+	stepping func(promote.Progress)
 }
 
 func (c *Config) validate() error {

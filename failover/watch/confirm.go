@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,12 +101,74 @@ func (w *Watcher) voters(primary string) []topology.Voter {
 	return voters
 }
 
+// heedLoss looks, each second while a replica that sees the primary holds everything,
+// whether that replica has lost it too. It tries to connect by itself, and a server that
+// was seen in the last moment of its life must not be waited for until the replicas are
+// asked again. All of them are asked then, its own answer last, so that it does not let go
+// of the hold before the others have spoken.
+func (w *Watcher) heedLoss(ctx context.Context) {
+	seer := w.seer()
+	if seer == "" || w.heeding || w.running != nil || w.cfg.Votes == NoVotes || w.round == nil || w.round.Seconds == 0 {
+		return
+	}
+	primary, record := w.known.roles, w.round
+	voters := w.voters(primary)
+	i := slices.IndexFunc(voters, func(v topology.Voter) bool { return v.Name == seer })
+	if i < 0 {
+		return
+	}
+	w.heeding = true
+	w.errand(ctx, func(ctx context.Context) func() {
+		v := voters[i]
+		b := v.Session.Look(ctx, mysql.VoteOptions{Channel: v.Channel, Connected: v.Connected, Before: v.Before, BeforeAt: v.BeforeAt})
+		var answers []topology.Answer
+		if b.Vote == failover.VoteLost && !b.NeedsBounce {
+			limit, cancel := context.WithTimeout(ctx, pollLimit(voters))
+			defer cancel()
+			answers = topology.Poll(limit, voters, w.cfg.Votes == Bounce)
+		}
+		return func() {
+			w.heeding = false
+			if len(answers) == 0 || w.round != record || w.seer() != seer {
+				return
+			}
+			record.Votes = answers
+			slices.SortStableFunc(answers, func(a, b topology.Answer) int {
+				switch {
+				case a.Name == seer && b.Name != seer:
+					return 1
+				case b.Name == seer && a.Name != seer:
+					return -1
+				}
+				return 0
+			})
+			for _, a := range answers {
+				w.tell(failover.VoteIs(a.Name, a.Vote, 0))
+			}
+		}
+	})
+}
+
+// seer is the replica whose answer holds the primary, empty if none does.
+func (w *Watcher) seer() string {
+	for _, n := range w.engine.Snapshot(w.now).Nodes {
+		if n.Name == w.known.roles && n.Hold != nil && n.Hold.Reason == failover.ReplicaSeesPrimary {
+			return n.Hold.Peer
+		}
+	}
+	return ""
+}
+
+// pollLimit bounds a round of asking.
+func pollLimit(voters []topology.Voter) time.Duration {
+	return time.Duration(len(voters)+1) * (2 * mysql.VoteLimit)
+}
+
 func (w *Watcher) askReplicas(ctx context.Context, ev failover.Event, voters []topology.Voter, record *roundRecord) {
 	if w.cfg.Votes == NoVotes {
 		return
 	}
-	limit := time.Duration(len(voters)+1) * (2 * mysql.VoteLimit)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, pollLimit(voters))
 	defer cancel()
 	answers := topology.Poll(ctx, voters, w.cfg.Votes == Bounce)
 	w.send(func() {

@@ -263,3 +263,23 @@ func TestWrongPasswordIsNoDeath(t *testing.T) {
 		}
 	}
 }
+
+// A replica that has seen the primary holds everything for as long as it sees it, and not
+// until the replicas are asked again.
+func TestReplicaThatLosesThePrimaryTooLetsGo(t *testing.T) {
+	flavours(t, func(t *testing.T, flavour sandbox.Flavour) {
+		c := sandbox.ForTest(t, sandbox.Options{Flavour: flavour})
+		l := watchLab(t, c, nil)
+		l.await(20*time.Second, "first probe", outcome("db1", rules.OK))
+		sandbox.Break(t, "refuse-new", c.Node(0))
+		l.await(30*time.Second, "hold", func(n Notice) bool {
+			return n.Event != nil && n.Event.Kind == failover.Held && n.Event.Reason == failover.ReplicaSeesPrimary
+		})
+		killed := time.Now()
+		sandbox.Break(t, "kill", c.Node(0))
+		decided := l.await(30*time.Second, "failover", event(failover.FailoverDecided))
+		if waited := decided.Time.Sub(killed); waited > failover.AskAgain-2*time.Second {
+			t.Errorf("decided %s after the last replica could have seen the primary; the replicas are asked again every %s", waited, failover.AskAgain)
+		}
+	})
+}

@@ -115,9 +115,26 @@ var (
 	denied = []rules.Outcome{rules.WrongCredentials}
 )
 
-// matrixCases is the fault matrix. Cases that leave their cluster as it was stand
-// together, so that they can share one.
-var matrixCases = []matrixCase{
+// matrixCases is the fault matrix: each fault under the shipped rules and under those of
+// the profile mha. Cases that leave their cluster as it was stand together, so that they
+// can share one.
+var matrixCases = underBoth(faultCases)
+
+// underBoth adds to each case the one of profile mha.
+func underBoth(cases []matrixCase) []matrixCase {
+	var both []matrixCase
+	for _, c := range cases {
+		mha := c
+		mha.profile, mha.short = rules.MHA, false
+		if c.query != "" { // that profile fails a primary over which cannot execute a query
+			mha.want = actsOn
+		}
+		both = append(both, c, mha)
+	}
+	return both
+}
+
+var faultCases = []matrixCase{
 	{fault: "full", outcomes: []rules.Outcome{rules.TooManyConnections}, want: leavesAlone, short: true},
 	{fault: "locked", probes: withInsert, outcomes: stuck, want: onlyAlerts, short: true},
 	{fault: "io-stopped", node: 1, want: leavesAlone, finding: "io_stopped", short: true},
@@ -131,8 +148,6 @@ var matrixCases = []matrixCase{
 	{fault: "locked-account", outcomes: denied, want: leavesAlone},
 	{fault: "blocked-host", outcomes: []rules.Outcome{rules.MySQLError}, want: leavesAlone, proxied: true},
 	{fault: "flapping", budget: 400 * time.Millisecond, outcomes: noAnswer, want: leavesAlone},
-	{fault: "full", profile: rules.MHA, outcomes: []rules.Outcome{rules.TooManyConnections}, want: leavesAlone},
-	{fault: "refuse-new", profile: rules.MHA, outcomes: refused, want: holdsBack, reason: failover.ReplicaSeesPrimary},
 	{fault: "sql-error", node: 1, want: leavesAlone, finding: "sql_stopped"},
 	{fault: "delayed", node: 1, want: leavesAlone, finding: "delayed"},
 	{fault: "kill", node: 1, outcomes: refused, want: failsReplica},
@@ -150,10 +165,6 @@ var matrixCases = []matrixCase{
 	{fault: "restart", outcomes: ending, want: maybeActs, slow: 15 * time.Second},
 	{fault: "drop-in", outcomes: silent, want: actsOn, cutOff: true},
 	{fault: "drop-out", outcomes: silent, want: actsOn, cutOff: true},
-	{fault: "kill", profile: rules.MHA, outcomes: refused, want: actsOn},
-	{fault: "freeze", profile: rules.MHA, outcomes: noAnswer, want: actsOn, cutOff: true},
-	{fault: "drop", profile: rules.MHA, outcomes: silent, want: actsOn, cutOff: true},
-	{fault: "locked-heartbeat", profile: rules.MHA, query: heartbeatQuery, outcomes: []rules.Outcome{rules.QueryExecTimeout}, want: actsOn},
 	{fault: "io-stopped", node: 1, then: "kill", outcomes: refused, want: actsOn},
 	{fault: "sql-error", node: 1, then: "kill", outcomes: refused, want: actsOn, only: "db3"},
 	{fault: "delayed", node: 1, then: "kill", outcomes: refused, want: actsOn, only: "db3"},

@@ -33,8 +33,9 @@ type childWatcher struct {
 	Nodes        []string // addresses
 	Monitor, Act sandbox.Account
 	Repl         sandbox.Account
-	// Hook is the event at which it sends itself the signal; empty is none.
-	Hook, Signal string
+	// Hook is the event at which it sends itself the signal, Step the step of a plan at
+	// whose begin it dies; empty is none.
+	Hook, Signal, Step string
 }
 
 // TestChildWatcher is no test but the process of a [childWatcher].
@@ -61,6 +62,14 @@ func TestChildWatcher(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg.Hooks = signals(e, c.Signal, os.Getpid())
+	}
+	if c.Step != "" {
+		cfg.stepping = func(p promote.Progress) {
+			if p.Step.String() == c.Step && p.State == promote.StepBegun {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+		}
 	}
 	for i, address := range c.Nodes {
 		a, err := check.ParseAddress(address, 3306)
@@ -206,10 +215,10 @@ func withChild(t *testing.T, flavour sandbox.Flavour, c matrixCase, row *matrixR
 }
 
 // secondWatcher finishes what the first one began before it died.
-func secondWatcher(dieAt hooks.Event) func(*testing.T, sandbox.Flavour, *matrixRow) {
+func secondWatcher(dieAt promote.StepName) func(*testing.T, sandbox.Flavour, *matrixRow) {
 	return func(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 		c := matrixCase{want: maybeActs, fault: "kill", outcomes: refused}
-		tr, _ := withChild(t, flavour, c, row, childWatcher{Hook: dieAt.String(), Signal: "KILL"})
+		tr, _ := withChild(t, flavour, c, row, childWatcher{Step: dieAt.String()})
 		tr.began = time.Now()
 		tr.breaks("kill", tr.cluster.Node(0))
 		promoted := tr.await(2*matrixWait, "the second watcher to finish", event(failover.Promoted))

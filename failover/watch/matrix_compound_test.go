@@ -1,13 +1,14 @@
 package watch
 
 import (
+	"cmp"
+	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"failwise/failover/hooks"
-	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 	"failwise/rules"
 )
@@ -22,58 +23,62 @@ type compoundCase struct {
 	run      func(*testing.T, sandbox.Flavour, *matrixRow)
 }
 
-// compoundCases are the compound cases, the longest first: they run side by side.
-var compoundCases = []compoundCase{
+// compoundCases are the compound cases, the longest first: several run side by side.
+var compoundCases = append([]compoundCase{
 	{"watcher paused 30 s, again and again", "none when all is well; none when the outage is over by then; else failover after a whole threshold", pausedWatcher},
 	{"20 failovers in a row, each recovered", "failover each time", failoversInARow},
+	{"the watcher cut off from the primary for 70 s", "hold: replica_sees_primary, all the time", longHold},
 	{"both replicas far behind, then kill", "failover once one has caught up", replicasBehind},
 	{"both replicas never catch up, then kill", "undone until they do, then failover", replicasStuck},
-	{"kill, candidate freezes while it catches up", "failover to the other", candidateFreezesCatchingUp},
-	{"kill, candidate freezes after it was opened", "failover to one of them", candidateFreezesAfter(promote.Open)},
-	{"kill, candidate freezes after it was prepared", "failover to one of them", candidateFreezesAfter(promote.Prepare)},
-	{"kill, candidate freezes after the fence", "failover to the other", candidateFreezesAfter(promote.Fence)},
-	{"kill, candidate freezes after the choice", "failover to the other", candidateFreezesAfter(promote.Choose)},
-	{"kill, candidate freezes as the promotion begins", "failover to one of them", candidateFreezesAfter(promote.Claim)},
-	{"kill, the other replica freezes after the fence", "failover", siblingFreezes},
-	{"kill, candidate dies at the fence", "failover to the other", candidateDies},
-	{"freeze, primary returns at the fence", "failover or none", primaryReturns},
-	{"flapping, then kill", "failover once", flappingThenKill},
-	{"kill, first watcher dies at the fence", "failover by the second", secondWatcher(hooks.Fence)},
-	{"kill, first watcher dies after the opening", "failover by the second", secondWatcher(hooks.Promoted)},
 	{"kill, watcher paused 30 s at the fence", "failover", pausedPromotion},
+	{"kill, candidate freezes while it catches up", "failover to the other", candidateCatchingUp("freeze")},
+	{"kill, candidate dies while it catches up", "failover to the other", candidateCatchingUp("kill")},
+	{"freeze, primary returns at the fence", "failover or none", primaryReturns},
+	{"freeze, proof of the fence is required", "hold: the promotion is taken back", unprovedFence},
+	{"flapping, then kill", "failover once", flappingThenKill},
+	{"kill of all servers at once", "hold until they are back", allDie},
+	{"kill of the primary and a replica at once", "failover to the other", twoDie},
 	{"the watcher alone cut off from all nodes", "hold: isolated", watcherCutOff},
 	{"state directory stalled, then kill", "failover", stateDirectoryStalled},
 	{"kill, every hook hangs", "failover", hangingHooks},
-}
+}, secondFaults()...)
+
+// compoundWorkers is how many compound cases run at once, if -parallel allows.
+const compoundWorkers = 6
 
 // TestCompound runs the compound cases on both flavours as part of a full matrix.
-// They mostly wait, so that as many run at once as -parallel allows.
 func TestCompound(t *testing.T) {
 	if testing.Short() || !matrixFull() {
 		t.Skip("part of the full matrix: set FAILWISE_MATRIX=full")
 	}
+	t.Parallel()
+	type job struct {
+		compoundCase
+
+		flavour sandbox.Flavour
+	}
+	queue := make(chan job, len(compoundCases)*len(sandbox.Flavours()))
+	for _, c := range compoundCases {
+		for _, flavour := range sandbox.Flavours() {
+			queue <- job{c, flavour}
+		}
+	}
+	close(queue)
 	var mu sync.Mutex
 	var rows []*matrixRow
 	t.Run("on", func(t *testing.T) {
-		for _, c := range compoundCases {
-			for _, flavour := range sandbox.Flavours() {
-				t.Run(flavour.String()+"/"+caseName(c.name), func(t *testing.T) {
-					t.Parallel()
-					row := &matrixRow{flavour: flavour, name: c.name, want: c.expected, ran: true}
-					began := time.Now()
-					defer func() {
-						row.ok, row.took = !t.Failed() && !t.Skipped(), time.Since(began)
-						if t.Skipped() {
-							row.decision = "skipped: not possible on this machine"
-						}
-						t.Log(row.compoundLine())
+		for i := range compoundWorkers {
+			t.Run(strconv.Itoa(i+1), func(t *testing.T) {
+				t.Parallel()
+				for c := range queue {
+					t.Run(c.flavour.String()+"/"+caseName(c.name), func(t *testing.T) {
+						row := c.try(t, c.flavour)
 						mu.Lock()
 						defer mu.Unlock()
 						rows = append(rows, row)
-					}()
-					c.run(t, flavour, row)
-				})
-			}
+					})
+				}
+			})
 		}
 	})
 	for _, row := range rows {
@@ -84,6 +89,24 @@ func TestCompound(t *testing.T) {
 	}
 }
 
+// try runs a case within a test of its own, so that it gives the row also of one that
+// fails.
+func (c compoundCase) try(t *testing.T, flavour sandbox.Flavour) *matrixRow {
+	row := &matrixRow{flavour: flavour, name: c.name, want: c.expected, ran: true}
+	began := time.Now()
+	t.Run("case", func(t *testing.T) {
+		defer func() {
+			row.ok, row.took = !t.Failed() && !t.Skipped(), time.Since(began)
+			if t.Skipped() {
+				row.decision = "skipped: " + cmp.Or(row.skipped, "not possible on this machine")
+			}
+			t.Log(row.compoundLine())
+		}()
+		c.run(t, flavour, row)
+	})
+	return row
+}
+
 // caseName is how a case is called in a test's name.
 func caseName(s string) string { return strings.NewReplacer(", ", "+", " ", "_").Replace(s) }
 
@@ -91,9 +114,9 @@ func caseName(s string) string { return strings.NewReplacer(", ", "+", " ", "_")
 func tryOn(t *testing.T, o sandbox.Options, c matrixCase, row *matrixRow, change func(*Config, *sandbox.Cluster)) *trial {
 	t.Helper()
 	o.SemiSync, o.SemiSyncTimeout = true, 2*time.Minute
-	cluster := sandbox.ForTest(t, o)
+	cluster := sandbox.ForTest(noting{t, row}, o)
 	tr := &trial{matrixCase: c, t: t, row: row, primary: cluster.Node(0)}
-	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: 5 * time.Millisecond})
+	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: matrixPause})
 	tr.sampler = cluster.StartSampler(t.Context())
 	t.Cleanup(tr.sampler.Stop)
 	tr.lab = watchLab(t, cluster, func(cfg *Config) {
@@ -119,13 +142,25 @@ func (tr *trial) wellSeen() {
 // breaks starts a fault that finish heals.
 func (tr *trial) breaks(name string, node *sandbox.Node) {
 	tr.t.Helper()
-	tr.broken = append(tr.broken, sandbox.Break(tr.t, name, node))
+	tr.broken = append(tr.broken, sandbox.Break(noting{tr.t, tr.row}, name, node))
 }
 
-// stepDone waits for the end of a step of a promotion.
-func (tr *trial) stepDone(s promote.StepName) Notice {
+// atOnce starts a fault on several nodes at the same time.
+func (tr *trial) atOnce(name string, nodes ...*sandbox.Node) {
 	tr.t.Helper()
-	return tr.await(matrixWait, "step "+s.String(), func(n Notice) bool {
-		return n.Step != nil && n.Step.Step == s && n.Step.State == promote.StepDone
-	})
+	f, err := sandbox.LookupFault(name)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.began = time.Now()
+	active, errs := make([]*sandbox.Active, len(nodes)), make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() { active[i], errs[i] = f.Start(tr.t.Context(), n) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.broken = append(tr.broken, active...)
 }

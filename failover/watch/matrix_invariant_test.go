@@ -127,14 +127,14 @@ func followsComplaint(ctx context.Context, n, primary *sandbox.Node, flavour san
 }
 
 // primaryComplaint says what is half-done on the primary; empty is nothing.
-func primaryComplaint(ctx context.Context, n *sandbox.Node, flavour sandbox.Flavour) string {
+func primaryComplaint(ctx context.Context, n *sandbox.Node, flavour sandbox.Flavour, followed bool) string {
 	f, err := flagsOf(ctx, n, flavour)
 	switch {
 	case err != nil:
 		return err.Error()
 	case f.readOnly || f.offline:
 		return fmt.Sprintf("the primary %s takes no writes: %+v", n.Name(), f)
-	case !f.semiSyncSource:
+	case followed && !f.semiSyncSource:
 		return fmt.Sprintf("the primary %s has semi-sync off, which was on", n.Name())
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -60,13 +60,17 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f", d.Seconds())
 }
 
+// decidedOf is the time to the decision and what the rules allow; empty without one.
+func (r matrixRow) decidedOf() string {
+	if r.bound == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f of %s", r.decided.Seconds(), seconds(r.bound))
+}
+
 // cells are the row of the page.
 func (r matrixRow) cells() []string {
-	decided := seconds(r.decided)
-	if decided != "" {
-		decided += " of " + seconds(r.bound)
-	}
-	return []string{r.name, r.flavour.String(), r.want, r.measured(), decided, seconds(r.write), fmt.Sprintf("%d of %d", r.lost, r.acked), seconds(r.returned),
+	return []string{r.name, r.flavour.String(), r.want, r.measured(), r.decidedOf(), seconds(r.write), fmt.Sprintf("%d of %d", r.lost, r.acked), seconds(r.returned),
 		r.afterward, r.why}
 }
 
@@ -106,12 +110,13 @@ const compoundHead = `
 A fault while another one is dealt with, and faults of the watcher itself. The same rules, witnesses and invariants; all cases run side by
 side, several at a time, so that times are those of a busy machine.
 
+- *decision*: the first one, as above; empty where another process decides.
 - *lost*: acknowledged rows that are missing on the final primary, of all acknowledged ones. It must be 0.
 - *overlap, s*: how long two nodes accepted writes before the faults were healed. It must be 0, but where a primary comes back in the middle of
   its replacement; what it took in that time it acknowledged to nobody.
 - *back, s*: how long a node that came back afterwards was writable until it was fenced.
 
-| case | servers | expected | measured | write, s | lost | overlap, s | back, s | afterwards | case took, s |
+| case | servers | expected | measured | decision, s | write, s | lost | overlap, s | back, s | afterwards | case took, s |
 `
 
 // compoundCells are the row of the page's second table.
@@ -120,7 +125,7 @@ func (r matrixRow) compoundCells() []string {
 	if r.overlap > 0 {
 		overlap = seconds(r.overlap)
 	}
-	return []string{r.name, r.flavour.String(), r.want, r.failed() + r.decision, seconds(r.write), fmt.Sprintf("%d of %d", r.lost, r.acked), overlap, seconds(r.returned),
+	return []string{r.name, r.flavour.String(), r.want, r.failed() + r.decision, r.decidedOf(), seconds(r.write), fmt.Sprintf("%d of %d", r.lost, r.acked), overlap, seconds(r.returned),
 		r.afterward, fmt.Sprintf("%.0f", r.took.Seconds())}
 }
 
@@ -176,7 +181,7 @@ func (p page) write(t *testing.T) {
 			b.WriteString(p.faults[rowKey{c.name(), f.String()}])
 		}
 	}
-	b.WriteString(compoundHead + rule)
+	b.WriteString(compoundHead + rule[:len(rule)-1] + "---|\n")
 	for _, c := range compoundCases {
 		for _, f := range sandbox.Flavours() {
 			b.WriteString(p.compounds[rowKey{c.name, f.String()}])

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
 	"failwise/failover/topology"
+	"failwise/rules"
 )
 
 // killed is the case of a primary that must be replaced.
@@ -27,67 +29,6 @@ func signals(e hooks.Event, signal string, pid int) hooks.Set {
 
 // preferSecond makes db2 the candidate.
 func preferSecond(cfg *Config, _ *sandbox.Cluster) { cfg.Nodes[1].Preference = topology.Prefer }
-
-func candidateDies(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
-	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
-		preferSecond(cfg, c)
-		// The fence comes after the choice and before the candidate is opened.
-		cfg.Hooks = signals(hooks.Fence, "KILL", c.Node(1).Pid())
-	})
-	tr.breaks("kill", tr.cluster.Node(0))
-	tr.stepDone(promote.Fence)
-	tr.breaks("kill", tr.cluster.Node(1)) // dead as it is, for the end
-	tr.promotes()
-	if tr.primary.Name() != "db3" {
-		t.Fatalf("promoted %s, want db3: db2 is dead", tr.primary.Name())
-	}
-	tr.overlaps()
-	tr.finish()
-}
-
-// candidateFreezesAfter stops the candidate when a step is done, for half a minute.
-func candidateFreezesAfter(step promote.StepName) func(*testing.T, sandbox.Flavour, *matrixRow) {
-	return func(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
-		tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
-			preferSecond(cfg, c)
-			if step == promote.Fence {
-				cfg.Hooks = signals(hooks.Fence, "STOP", c.Node(1).Pid())
-			}
-		})
-		candidate := tr.cluster.Node(1)
-		tr.breaks("kill", tr.cluster.Node(0))
-		if step == promote.Claim {
-			tr.await(matrixWait, "failover", event(failover.FailoverDecided))
-		} else {
-			tr.stepDone(step)
-		}
-		tr.breaks("freeze", candidate)
-		tr.fell = append(tr.fell, candidate)
-		// A step is over in a moment, and the freeze may come after the last one.
-		if tr.await(2*matrixWait, "promotion", event(failover.Promoted)).Node == candidate.Name() {
-			tr.healNamed("freeze")
-		}
-		tr.promotes()
-		if step == promote.Fence && tr.primary == candidate { // the hook has frozen it before it could be opened
-			t.Errorf("promoted %s, which was frozen", candidate.Name())
-		}
-		tr.overlaps()
-		tr.finish()
-	}
-}
-
-func siblingFreezes(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
-	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, c *sandbox.Cluster) {
-		preferSecond(cfg, c)
-		cfg.Hooks = signals(hooks.Fence, "STOP", c.Node(2).Pid())
-	})
-	tr.breaks("kill", tr.cluster.Node(0))
-	tr.stepDone(promote.Fence)
-	tr.breaks("freeze", tr.cluster.Node(2)) // as it is, for the end
-	tr.promotes()
-	tr.overlaps()
-	tr.finish()
-}
 
 func primaryReturns(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	tr := tryOn(t, sandbox.Options{Flavour: flavour}, matrixCase{want: maybeActs, fault: "freeze", outcomes: noAnswer}, row,
@@ -147,7 +88,11 @@ func replicasStuck(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	tr.finish()
 }
 
-func candidateFreezesCatchingUp(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+func candidateCatchingUp(fault string) func(*testing.T, sandbox.Flavour, *matrixRow) {
+	return func(t *testing.T, flavour sandbox.Flavour, row *matrixRow) { lostCatchingUp(t, flavour, row, fault) }
+}
+
+func lostCatchingUp(t *testing.T, flavour sandbox.Flavour, row *matrixRow, fault string) {
 	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, preferSecond)
 	tr.breaks("behind", tr.cluster.Node(1))
 	tr.breaks("behind", tr.cluster.Node(2))
@@ -156,7 +101,7 @@ func candidateFreezesCatchingUp(t *testing.T, flavour sandbox.Flavour, row *matr
 	tr.breaks("kill", tr.cluster.Node(0))
 	candidate := tr.byName(tr.awaitStillToApply().Node)
 	tr.unlock()
-	tr.breaks("freeze", candidate)
+	tr.breaks(fault, candidate)
 	tr.fell = append(tr.fell, candidate)
 	tr.promotes()
 	tr.overlaps()
@@ -200,17 +145,79 @@ func watcherCutOff(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	for _, n := range tr.cluster.Nodes() {
 		tr.breaks("drop-watcher", n)
 	}
-	tr.await(matrixWait, "hold for being isolated", func(n Notice) bool {
+	held := tr.await(matrixWait, "hold for being isolated", func(n Notice) bool {
 		return n.Event != nil && n.Event.Kind == failover.Held && n.Node == "db1" && n.Event.Reason == failover.Isolated
 	})
 	row.decision = "hold: " + failover.Isolated.String()
+	tr.decide(held, held.Outcome)
 	tr.never("a failover", event(failover.FailoverDecided))
 	tr.never("a failed replica", event(failover.ReplicaFailed))
 	tr.finish()
 }
 
+// What holds once holds for as long as it lasts: the replicas are asked again and again.
+func longHold(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour},
+		matrixCase{want: holdsBack, reason: failover.ReplicaSeesPrimary, fault: "drop-watcher", outcomes: silent}, row, nil)
+	tr.breaks("drop-watcher", tr.cluster.Node(0))
+	tr.holdsStill()
+	time.Sleep(time.Until(tr.began.Add(70 * time.Second)))
+	tr.forgotten = []*sandbox.Node{tr.cluster.Node(0)}
+	tr.finish()
+}
+
+// A frozen primary cannot be fenced: where that must be proved, nobody is opened.
+func unprovedFence(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, matrixCase{want: actsOn, fault: "freeze", outcomes: noAnswer}, row,
+		func(cfg *Config, _ *sandbox.Cluster) { cfg.Promotion.FenceRequire = promote.RequireProof })
+	tr.breaks("freeze", tr.cluster.Node(0))
+	failed := tr.await(matrixWait, "promotion taken back", event(failover.PromotionEnded))
+	if !strings.Contains(failed.Text, "fence") {
+		t.Errorf("the failed promotion does not say that the fence was not proved: %q", failed.Text)
+	}
+	tr.decideFirst()
+	time.Sleep(5 * time.Second)
+	tr.never("an opened replica", event(failover.Promoted))
+	row.decision = "hold: " + failover.PromotionFailed.String()
+	tr.finish()
+}
+
+// Nobody is left to be promoted: the cluster goes on as it was once it is back. What is
+// seen to be dead first decides what keeps the failover back.
+func allDie(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, matrixCase{want: leavesAlone, fault: "kill", outcomes: refused}, row, nil)
+	tr.retried = true
+	tr.atOnce("kill", tr.cluster.Nodes()...)
+	held := tr.await(matrixWait, "hold or failed promotion", func(n Notice) bool {
+		return n.Node == "db1" && (event(failover.PromotionEnded)(n) ||
+			event(failover.Held)(n) && slices.Contains([]failover.Reason{failover.NoCandidate, failover.Isolated}, n.Event.Reason))
+	})
+	row.outcome, row.decision = rules.SocketIOError, "hold: "+held.Event.Reason.String()
+	if held.Event.Kind == failover.PromotionEnded {
+		row.decision = "hold: " + failover.PromotionFailed.String()
+	}
+	time.Sleep(15 * time.Second)
+	tr.never("a promotion", event(failover.Promoted))
+	// A replica that is back before the primary would be promoted, and rightly so.
+	for _, active := range tr.broken {
+		if err := active.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr.finish()
+}
+
+// The one replica that is left has the vote, and all that was acknowledged or half of it.
+func twoDie(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, preferSecond)
+	tr.atOnce("kill", tr.cluster.Node(0), tr.cluster.Node(1))
+	tr.promotes()
+	tr.overlaps()
+	tr.finish()
+}
+
 func stateDirectoryStalled(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
-	disk := loopdisk.New(t, 64<<20)
+	disk := loopdisk.New(noting{t, row}, 64<<20)
 	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
 		cfg.Dir = filepath.Join(disk.Dir, "lab")
 		cfg.Locker = lock.NewFile(journal.NewDir(cfg.Dir), cfg.Name)

@@ -29,6 +29,8 @@ const (
 	matrixSlack = 15 * time.Second
 	// matrixWait bounds what has no bound of its own.
 	matrixWait = 60 * time.Second
+	// matrixPause is the client's between two rows.
+	matrixPause = 10 * time.Millisecond
 )
 
 // matrixRow is what came of a case.
@@ -53,54 +55,6 @@ type matrixRow struct {
 	skipped   string
 }
 
-// lasting is a test for a cluster that outlives the case it is started in.
-type lasting struct {
-	*testing.T // the case
-
-	parent *testing.T
-}
-
-func (l lasting) Cleanup(f func())                  { l.parent.Cleanup(f) }
-func (l lasting) Context() context.Context          { return l.parent.Context() }
-func (l lasting) Errorf(format string, args ...any) { l.parent.Errorf(format, args...) }
-func (l lasting) Logf(format string, args ...any)   { l.parent.Logf(format, args...) }
-func (l lasting) Failed() bool                      { return l.parent.Failed() }
-
-// bench runs the cases of one flavour. Cases that leave their cluster as it was
-// share one.
-type bench struct {
-	t       *testing.T
-	flavour sandbox.Flavour
-	cluster *sandbox.Cluster
-	made    sandbox.Options // the cluster's, as far as cases differ in them
-}
-
-// take returns a sound cluster for a case.
-func (b *bench) take(t *testing.T, c matrixCase) *sandbox.Cluster {
-	t.Helper()
-	o := sandbox.Options{Flavour: b.flavour, SemiSync: true, SemiSyncTimeout: 2 * time.Minute, TLS: c.named, Names: c.named}
-	if c.loop {
-		o.LoopBytes = matrixLoop[b.flavour]
-	}
-	if b.cluster != nil && (b.made.TLS != o.TLS || b.made.LoopBytes != o.LoopBytes) {
-		b.drop()
-	}
-	if b.cluster == nil {
-		b.cluster, b.made = sandbox.ForTest(lasting{t, b.t}, o), o
-	}
-	return b.cluster
-}
-
-func (b *bench) drop() {
-	if b.cluster == nil {
-		return
-	}
-	if err := b.cluster.Close(); err != nil {
-		b.t.Error(err)
-	}
-	b.cluster = nil
-}
-
 // trial is one case under way.
 type trial struct {
 	*lab
@@ -115,29 +69,32 @@ type trial struct {
 	fell    []*sandbox.Node          // beside the first primary, those that may have been opened and lost
 	refused map[*sandbox.Node]string // nodes that may not come back as a replica, and why
 	retried bool                     // a promotion is to fail, and to be tried again
-	began   time.Time                // when the judged fault began
-	took    time.Duration            // how long the judged fault took to begin
-	healed  time.Time                // when the first fault was healed
-	opened  time.Time                // when the new primary was opened
-	primary *sandbox.Node
+	// forgotten are nodes that were cut off for so long that the kernel gave up telling
+	// them that a connection has ended: its sessions go with the server's wait_timeout.
+	forgotten []*sandbox.Node
+	began     time.Time     // when the judged fault began
+	took      time.Duration // how long the judged fault took to begin
+	healed    time.Time     // when the first fault was healed
+	opened    time.Time     // when the new primary was opened
+	primary   *sandbox.Node
 }
 
 // run breaks a cluster, and judges what the watcher makes of it.
 func (b *bench) run(t *testing.T, c matrixCase, row *matrixRow) {
 	row.ran = true
-	cluster := b.take(t, c)
+	cluster := b.take(t, c, row)
 	tr := &trial{matrixCase: c, t: t, row: row, primary: cluster.Node(0)}
 	t.Cleanup(func() {
 		row.ok = !t.Failed() && !t.Skipped()
 		if t.Skipped() {
-			row.skipped = "not possible on this machine"
+			row.skipped = cmp.Or(row.skipped, "not possible on this machine")
 		}
 		t.Log(row.line())
 		if t.Failed() || tr.primary != cluster.Node(0) || c.alone {
 			b.drop()
 		}
 	})
-	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: 5 * time.Millisecond})
+	tr.writer = cluster.StartWriter(t.Context(), sandbox.WriterOptions{Pause: matrixPause})
 	tr.sampler = cluster.StartSampler(t.Context())
 	t.Cleanup(tr.sampler.Stop)
 	tr.lab = watchLab(t, cluster, func(cfg *Config) { tr.configure(cfg, cluster) })
@@ -190,7 +147,7 @@ func (tr *trial) configure(cfg *Config, cluster *sandbox.Cluster) {
 // breakAll starts the faults, the second one when the first has been seen.
 func (tr *trial) breakAll() {
 	tr.began = time.Now()
-	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.fault, tr.cluster.Node(tr.node)))
+	tr.broken = append(tr.broken, sandbox.Break(noting{tr.t, tr.row}, tr.fault, tr.cluster.Node(tr.node)))
 	tr.took = time.Since(tr.began)
 	if tr.then == "" {
 		return
@@ -206,7 +163,7 @@ func (tr *trial) breakAll() {
 	}
 	tr.awaitAck(time.Now())
 	tr.began = time.Now()
-	tr.broken = append(tr.broken, sandbox.Break(tr.t, tr.then, tr.cluster.Node(0)))
+	tr.broken = append(tr.broken, sandbox.Break(noting{tr.t, tr.row}, tr.then, tr.cluster.Node(0)))
 	tr.took = time.Since(tr.began)
 }
 
@@ -254,6 +211,15 @@ func (tr *trial) decide(n Notice, o rules.Outcome) {
 	}
 }
 
+// decideFirst is decide for the first failover, unless that was done or another process
+// has decided it.
+func (tr *trial) decideFirst() {
+	tr.t.Helper()
+	if n := tr.first(tr.since(event(failover.FailoverDecided))); n.Event != nil && tr.row.bound == 0 {
+		tr.decide(n, n.Outcome)
+	}
+}
+
 // acts waits for the failover and checks the world before the fault is healed.
 func (tr *trial) acts() {
 	tr.t.Helper()
@@ -274,11 +240,23 @@ func (tr *trial) acts() {
 // promotes waits for the end of the promotion and the first write after it.
 func (tr *trial) promotes() {
 	tr.t.Helper()
-	promoted := tr.await(2*matrixWait, "promotion", event(failover.Promoted))
+	tr.promoted(event(failover.Promoted))
+}
+
+// promotesTo is promotes for the node that must be the primary in the end.
+func (tr *trial) promotesTo(node *sandbox.Node) {
+	tr.t.Helper()
+	tr.promoted(func(n Notice) bool { return event(failover.Promoted)(n) && n.Node == node.Name() })
+}
+
+func (tr *trial) promoted(is func(Notice) bool) {
+	tr.t.Helper()
+	promoted := tr.await(2*matrixWait, "promotion", is)
+	tr.decideFirst()
 	tr.row.decision = "failover to " + promoted.Node
 	tr.primary = tr.byName(promoted.Node)
 	tr.opened = tr.first(func(n Notice) bool {
-		return n.Step != nil && n.Step.Step == promote.Open && n.Step.State == promote.StepDone
+		return n.Step != nil && n.Step.Step == promote.Open && n.Step.State == promote.StepDone && n.Step.Target == promoted.Node
 	}).Time
 	tr.row.write = tr.awaitAck(tr.opened).At.Sub(tr.began)
 	for _, n := range tr.cluster.Nodes() {

@@ -34,7 +34,7 @@ func failoversInARow(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 		if err := old.Kill(ctx); err != nil {
 			t.Fatal(err)
 		}
-		writer = tr.cluster.StartWriter(ctx, sandbox.WriterOptions{Pause: 5 * time.Millisecond})
+		writer = tr.cluster.StartWriter(ctx, sandbox.WriterOptions{Pause: matrixPause})
 		writers = append(writers, writer)
 		promoted := tr.await(2*matrixWait, fmt.Sprintf("promotion %d", i+1), func(n Notice) bool {
 			return n.Time.After(mark) && event(failover.Promoted)(n)
@@ -58,7 +58,7 @@ func failoversInARow(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 				tr.complain(matrixWait, func() string { return followsComplaint(ctx, n, tr.primary, flavour) })
 			}
 		}
-		tr.complain(matrixWait, func() string { return primaryComplaint(ctx, tr.primary, flavour) })
+		tr.complain(matrixWait, func() string { return primaryComplaint(ctx, tr.primary, flavour, true) })
 		// All there are belong to a dead node that came back.
 		for _, o := range tr.sampler.Overlaps() {
 			if o.From.After(mark) && o.From.Before(back) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"failwise/check"
@@ -18,6 +19,8 @@ const mendLimit = 30 * time.Second
 // that is known for sure, and the right to act.
 func (w *Watcher) mend(ctx context.Context) {
 	w.forgetSource(ctx)
+	w.fencedLate()
+	w.takeBack(ctx)
 	if w.topo.Primary == "" || w.topo.Primary != w.known.roles || w.topo.PrimaryDead || !w.mayAct() {
 		return
 	}
@@ -91,6 +94,9 @@ func (w *Watcher) returned(m *member, r check.Result) {
 	if !r.Outcome.Alive() || w.known.fenced[m.Name] {
 		return
 	}
+	if w.leftover != nil && slices.Contains(w.leftover.Nodes(), m.Name) {
+		w.takeBack(context.Background())
+	}
 	if op := w.running; op != nil {
 		// The failover goes on with replicas, which may take half a minute, and has
 		// nothing more to do with the old primary.
@@ -151,6 +157,54 @@ func (w *Watcher) fenceBeside(ctx context.Context, node, next string) {
 			}
 		}
 	})
+}
+
+// takeBack takes back what an operation could not, on the nodes that answer now: a frozen
+// primary that was to be fenced is fenced when it thaws, long after the failover was given
+// up, and is still the primary.
+func (w *Watcher) takeBack(ctx context.Context) {
+	left := w.leftover
+	if left == nil || w.known.roles != left.Primary() || !w.mayAct() ||
+		!slices.ContainsFunc(left.Nodes(), func(name string) bool { return w.member(name) != nil && w.answers(name) }) {
+		return
+	}
+	w.mendNode(ctx, left.Primary(), func(ctx context.Context, env promote.Env) func() {
+		rest, done, undone := promote.TakeBack(ctx, env, left)
+		return func() {
+			if w.leftover != left { // an operation was there first
+				return
+			}
+			if left.Fenced() && (rest == nil || !rest.Fenced()) {
+				w.takenBack, w.takenBackAt = left, w.now
+			}
+			w.leftover = rest
+			for _, words := range done {
+				w.note(slog.LevelWarn, left.Primary(), "taken back late, after a failover that was given up: %s", words)
+			}
+			for _, words := range undone {
+				w.note(slog.LevelDebug, left.Primary(), "not taken back yet: %s", words)
+			}
+			w.survey()
+		}
+	})
+}
+
+// lateFence is how long a fence that was taken back may still take effect: a statement
+// of a connection that was given up.
+const lateFence = time.Minute
+
+// fencedLate notices that a fence took effect after it was taken back.
+func (w *Watcher) fencedLate() {
+	if w.takenBack == nil || w.leftover != nil {
+		return
+	}
+	n, ok := w.topo.Node(w.takenBack.Primary())
+	switch {
+	case w.now-w.takenBackAt > lateFence:
+		w.takenBack = nil
+	case ok && n.Readable() && w.known.roles == n.Name && (!n.Status.Writable() || n.Status.OfflineMode):
+		w.leftover, w.takenBack = w.takenBack, nil
+	}
 }
 
 // makeReadOnly sets a writable replica read-only and leaves its sessions alone.

@@ -2,6 +2,8 @@ package watch
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"failwise/failover"
 	"failwise/failover/promote"
 	"failwise/failover/sandbox"
+	"failwise/rules"
 )
 
 // A promotion whose new primary hangs for a moment may fail to make it forget whom
@@ -69,5 +72,59 @@ func TestPrimaryLostBeforeItsFirstWriteIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.await(90*time.Second, "promotion of db3", func(n Notice) bool { return event(failover.Promoted)(n) && n.Event.Node == "db3" })
+	})
+}
+
+// A frozen primary cannot be proved fenced, so that nobody is opened; the fence takes
+// effect when it thaws. It is taken back then, also by a watcher that was not there.
+func TestFenceOfAPrimaryThatThawsIsTakenBack(t *testing.T) {
+	flavours(t, func(t *testing.T, flavour sandbox.Flavour) {
+		c := sandbox.ForTest(t, sandbox.Options{Flavour: flavour, SemiSync: true})
+		dir := filepath.Join(t.TempDir(), "lab")
+		change := func(cfg *Config) {
+			cfg.Promotion.FenceRequire = promote.RequireProof
+			cfg.Timings.Tick, cfg.Timings.ProbeBudget = 100*time.Millisecond, 500*time.Millisecond
+			cfg.Timings.Retry = time.Hour
+		}
+		cfg := labConfig(t, c, dir)
+		change(&cfg)
+		l := startLab(t, c, cfg)
+		l.await(20*time.Second, "first probe", outcome("db1", rules.OK))
+		frozen := sandbox.Break(t, "freeze", c.Node(0))
+		l.await(60*time.Second, "failed promotion", event(failover.PromotionEnded))
+		state := filepath.Join(dir, "state.json")
+		if text := eventually(20*time.Second, func() string {
+			if text, err := os.ReadFile(state); err != nil || !strings.Contains(string(text), `"leftover"`) {
+				return fmt.Sprintf("%s does not say what is left: %v, %s", state, err, text)
+			}
+			return ""
+		}); text != "" {
+			t.Fatal(text)
+		}
+		l.cancel()
+		<-l.ended
+
+		again := labConfig(t, c, dir)
+		change(&again)
+		l = startLab(t, c, again)
+		l.await(20*time.Second, "alarm", event(failover.AlarmRaised))
+		if err := frozen.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.await(30*time.Second, "word that the fence is taken back", func(n Notice) bool {
+			return n.Node == "db1" && strings.Contains(n.Text, "taken back late") && strings.Contains(n.Text, "writable again")
+		})
+		if text := eventually(20*time.Second, func() string {
+			f, err := flagsOf(t.Context(), c.Node(0), flavour)
+			if err != nil || f.readOnly || f.offline {
+				return fmt.Sprintf("the primary takes no writes: %+v, %v", f, err)
+			}
+			if text, err := os.ReadFile(state); err != nil || strings.Contains(string(text), `"leftover"`) {
+				return fmt.Sprintf("the state file still says that something is left: %v", err)
+			}
+			return ""
+		}); text != "" {
+			t.Error(text)
+		}
 	})
 }

@@ -146,7 +146,12 @@ func (w *Watcher) operate(ctx context.Context, op *operation, run func(context.C
 	env := w.env()
 	env.OldOnline = op.oldOnline.Load
 	env.Record = w.decided[op.old]
-	env.Progress = func(p promote.Progress) { w.send(func() { w.progress(op, p) }) }
+	env.Progress = func(p promote.Progress) {
+		if w.cfg.stepping != nil {
+			w.cfg.stepping(p)
+		}
+		w.send(func() { w.progress(op, p) })
+	}
 	yielded := w.callBack()
 	w.beside(func() {
 		yielded()
@@ -199,7 +204,9 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 	for _, warning := range result.Warnings {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)
 	}
+	w.leftover = result.Leftover.With(w.leftover)
 	if result.Opened && op.recovers == "" {
+		w.leftover, w.takenBack = nil, nil
 		w.semiSyncOwed = result.SemiSyncPending
 		w.left = map[string]string{}
 		for _, node := range result.Fallen {
@@ -289,7 +296,7 @@ func resultText(op *operation, r promote.Result, err error) string {
 	case err != nil && r.Opened:
 		return fmt.Sprintf("%s: %s is open, but: %v", op.what, r.NewPrimary, err)
 	case err != nil && len(r.UndoLeft) > 0:
-		return fmt.Sprintf("%s failed after %s: %v; could not be taken back: %v", op.what, took, err, r.UndoLeft)
+		return fmt.Sprintf("%s failed after %s: %v; not taken back yet, tried again once the node answers: %v", op.what, took, err, r.UndoLeft)
 	case err != nil && len(r.Undone) == 0:
 		return fmt.Sprintf("%s was refused, nothing was changed: %v", op.what, err)
 	case err != nil:

@@ -11,6 +11,7 @@ import (
 
 	"failwise/failover"
 	"failwise/failover/journal"
+	"failwise/failover/promote"
 	"failwise/failover/topology"
 )
 
@@ -30,7 +31,11 @@ type kept struct {
 	topologyS time.Time
 
 	semiSyncOwed bool
+	leftover     *promote.Leftover
 }
+
+// leftoverKey is where the state file keeps what an operation could not take back.
+const leftoverKey = "leftover"
 
 // restored is the engine's state as an earlier run left it.
 func restored(s journal.State, now time.Time) (failover.State, error) {
@@ -121,6 +126,7 @@ func (w *Watcher) polls(ctx context.Context) {
 			w.pollLock(ctx)
 			w.refillLate()
 			w.writeAgain()
+			w.heedLoss(ctx)
 			known, stalled = w.kept.version, w.kept.stalled
 		}) {
 			w.pollState(ctx, known, stalled)
@@ -249,7 +255,7 @@ func (w *Watcher) persist(ctx context.Context) {
 	same := next.QuotaUsed == k.engine.QuotaUsed && maps.Equal(next.Shunned, k.engine.Shunned) &&
 		(next.LastFailoverAge == nil) == (k.engine.LastFailoverAge == nil) &&
 		(next.LastFailoverAge == nil || *next.LastFailoverAge >= *k.engine.LastFailoverAge) &&
-		w.semiSyncOwed == k.semiSyncOwed
+		w.semiSyncOwed == k.semiSyncOwed && w.leftover == k.leftover
 	sameTopology := w.memory.Primary == k.topology.Primary && len(w.memory.Nodes) == len(k.topology.Nodes) &&
 		time.Since(k.topologyS) < rememberEvery
 	if same && (sameTopology || w.memory.IsZero()) {
@@ -266,7 +272,7 @@ func (w *Watcher) persist(ctx context.Context) {
 		now = now.Add(-w.phaseOf(rememberEvery))
 	}
 	k.engine, k.topology, k.topologyS, k.busy = next, w.memory, now, true
-	k.semiSyncOwed = w.semiSyncOwed
+	k.semiSyncOwed, k.leftover = w.semiSyncOwed, w.leftover
 	w.write(ctx, next, k.failedOver)
 }
 
@@ -283,6 +289,12 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 		w.note(slog.LevelError, "", "last healthy topology: %v", err)
 	}
 	seenAt := w.memory.Time
+	var left json.RawMessage
+	if w.leftover != nil {
+		if left, err = json.Marshal(w.leftover); err != nil {
+			w.note(slog.LevelError, "", "%v", err)
+		}
+	}
 	change := func(f *journal.State) error {
 		f.QuotaUsed, f.SemiSyncOwed = s.QuotaUsed, owed
 		if failedOver {
@@ -300,6 +312,13 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 			if _, known := f.Shunned[name]; !known {
 				f.Shunned[name] = journal.ShunState{Reason: sh.String(), Since: now, FailedOverTo: sh.FailedOverTo}
 			}
+		}
+		delete(f.Extra, leftoverKey)
+		if left != nil {
+			if f.Extra == nil {
+				f.Extra = map[string]json.RawMessage{}
+			}
+			f.Extra[leftoverKey] = left
 		}
 		if memory != nil {
 			f.Topology, f.TopologySeen = memory, seenAt

@@ -13,6 +13,7 @@ import (
 	"failwise/failover/journal"
 	"failwise/failover/lock"
 	"failwise/failover/mysql"
+	"failwise/failover/promote"
 	"failwise/failover/topology"
 	"failwise/rules"
 )
@@ -71,6 +72,12 @@ type Watcher struct {
 	alike   []string          // whom the primary replaced, if it was lost before its first write: their replicas count as its own
 	errands map[*errand]bool  // what an operation has to call back
 	left    map[string]string // nodes that do not follow the primary yet, and why
+	// heeding: the replica that holds the primary is looked at again.
+	heeding bool
+	// leftover is what an operation could not take back, nil for nothing; takenBack what
+	// of a fence was taken back late, at takenBackAt: the fence may still come after it.
+	leftover, takenBack *promote.Leftover
+	takenBackAt         time.Duration
 	// semiSyncOwed: a promotion had to leave semi-sync off that was on before.
 	semiSyncOwed bool
 	ended        Ended
