@@ -213,7 +213,10 @@ func (in *invocation) printOperation(r watch.Request, result promote.Result, err
 		fmt.Fprintf(in.Err, "%s does not follow %s: %s\nhint: a running watcher tries again; or failwise recover %s\n", n.Node, result.NewPrimary, n.Error, n.Node)
 	}
 	for _, left := range result.UndoLeft {
-		fmt.Fprintf(in.Err, "could not be taken back: %s\nhint: a running watcher tries again once the node answers\n", left)
+		fmt.Fprintf(in.Err, "could not be taken back: %s\n", left)
+	}
+	if len(result.UndoLeft) > 0 && !result.Opened {
+		fmt.Fprintln(in.Err, "hint: a running watcher tries again once the node answers")
 	}
 	if err != nil {
 		return operationFailure(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -257,6 +258,23 @@ func (s *Session) heartbeats(ctx context.Context, d dialect) (map[string]heartbe
 		beats[r.text("name")] = heartbeat{r.duration("period"), r.duration("age"), r.number("count")}
 	}
 	return beats, nil
+}
+
+// Uptime is how long the server has been running, to the second.
+func (s *Session) Uptime(ctx context.Context) (time.Duration, error) {
+	const op = "read the uptime"
+	rows, err := s.run(ctx, op, "SHOW GLOBAL STATUS LIKE 'Uptime'", "")
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 {
+		return 0, s.fail(op, errors.New("the server has no status variable Uptime"), "")
+	}
+	seconds, err := strconv.ParseUint(rows[0].text("Value"), 10, 32)
+	if err != nil {
+		return 0, s.fail(op, err, "")
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 // Globals reads global variables by name in one query. It is for settings that

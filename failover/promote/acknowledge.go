@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"failwise/failover/hooks"
 	"failwise/failover/mysql"
 )
 
@@ -15,8 +16,13 @@ import (
 // becomes of commits later, in everyday life, is for the user's timeout.
 
 // mendSemiSync makes sure, once the siblings are served, that commits are acknowledged by
-// somebody or wait for nobody.
-func (r *run) mendSemiSync(ctx context.Context, n *Node) {
+// somebody or wait for nobody. A new primary that is lost meanwhile has none.
+func (r *run) mendSemiSync(ctx context.Context, n *Node, watch *attention) {
+	ctx, end := watch.within(context.WithoutCancel(ctx))
+	defer end()
+	if isSilent(ctx) {
+		return
+	}
 	there := -1
 	if r.semiSyncOn() {
 		there = r.mendStalled(ctx, n)
@@ -28,10 +34,24 @@ func (r *run) mendSemiSync(ctx context.Context, n *Node) {
 	if !stalled {
 		return
 	}
-	if there < 0 {
-		there = r.acknowledgers(ctx, n)
+	if there < 0 { // it was switched off before the siblings were served
+		there = r.following()
 	}
 	r.semiSyncLater(ctx, n, there)
+}
+
+// following counts the siblings that were verified, and the old primary of a switch.
+func (r *run) following() int {
+	count := 0
+	for _, p := range r.repoints {
+		if p.result.Done {
+			count++
+		}
+	}
+	if d := r.result.Demoted; d != nil && d.Done {
+		count++
+	}
+	return count
 }
 
 // mendStalled is unstall for clients' writes, which are tried out by one of our own. It
@@ -97,7 +117,9 @@ func (r *run) switchOff(ctx context.Context, n *Node, there int) {
 	if err != nil || !semi.SourceEnabled || semi.Waiting == 0 || there >= needed {
 		return
 	}
-	if err := s.SetSemiSyncSource(ctx, false); err != nil {
+	// The write that is set free may end whoever asked for this.
+	err = firmly(context.WithoutCancel(ctx), s, r.env.Statement, func(ctx context.Context) error { return s.SetSemiSyncSource(ctx, false) })
+	if err != nil {
 		r.warn(fmt.Sprintf("a write on %s waits for an acknowledgement, and semi-sync could not be switched off: %v", n.Name, err))
 		return
 	}
@@ -105,12 +127,15 @@ func (r *run) switchOff(ctx context.Context, n *Node, there int) {
 	r.warn(fmt.Sprintf("only %d of %d replicas are left to acknowledge: semi-sync is off on %s until they are attached", there, needed, n.Name))
 }
 
-// acknowledgers counts the replicas that answer and receive from the new primary.
+// acknowledgers counts the replicas that receive from the new primary and acknowledge. One
+// that refuses a session may do so, and counts.
 func (r *run) acknowledgers(ctx context.Context, to *Node) int {
 	var count atomic.Int64
-	names := r.plan.Siblings
-	if r.result.Demoted != nil {
-		names = append([]string{r.result.Demoted.Node}, names...)
+	var names []string
+	for _, n := range r.env.Nodes {
+		if n.Name != to.Name && (n.Name != r.plan.OldPrimary || r.plan.Operation == hooks.Switch) {
+			names = append(names, n.Name)
+		}
 	}
 	r.each(names, func(n *Node) error {
 		ctx, cancel := context.WithTimeout(ctx, cancelLimit)
@@ -118,8 +143,14 @@ func (r *run) acknowledgers(ctx context.Context, to *Node) int {
 		s := n.Session.Sibling()
 		defer func() { _ = s.Close() }() // it has done what it was for
 		channels, err := s.Channels(ctx)
+		if mysql.Number(err) != 0 {
+			count.Add(1)
+		}
 		for _, c := range channels {
-			if c.SourceHost == to.Host && c.SourcePort == to.Port && c.IO == mysql.ThreadYes {
+			if c.SourceHost != to.Host || c.SourcePort != to.Port || c.IO != mysql.ThreadYes {
+				continue
+			}
+			if semi, err := s.SemiSync(ctx); err == nil && semi.ReplicaEnabled && semi.ReplicaActive {
 				count.Add(1)
 			}
 		}

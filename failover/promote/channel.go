@@ -83,14 +83,17 @@ func (r *run) changeSource(ctx context.Context, n *Node, limit time.Duration, op
 		return err
 	}
 	account := r.env.Account
-	if account.User == "" {
+	switch before, known := r.before(n.Name); {
+	case known && before.Options["delay"] != "" && before.Options["delay"] != "0s":
+		return fmt.Errorf("%w; what it notes of its channel is damaged, and it is to apply late: make the channel anew by hand, with its delay", err)
+	case account.User == "":
 		return fmt.Errorf("%w; what it notes of its channel is damaged and must be made anew: set replication.user and replication.password_file in the configuration", err)
 	}
 	reset := firmly(ctx, n.Session, limit, func(ctx context.Context) error { return n.Session.ResetReplication(ctx, options.Channel) })
 	if reset != nil {
 		return errors.Join(err, reset)
 	}
-	r.warn(fmt.Sprintf("%s could not read its notes on its replication channel (error %d): the channel was made anew", n.Name, mysql.Number(err)))
+	r.warn(fmt.Sprintf("%s could not read its notes on its replication channel (error %d): the channel is made anew, other options than ours are the server's defaults", n.Name, mysql.Number(err)))
 	options.User, options.Password, options.TLS = account.User, account.Secret, account.TLS
 	if options.ConnectRetry == 0 {
 		period, retry, retries := r.usual()

@@ -4,9 +4,9 @@
 //
 // What holds:
 //
-//   - Before the step open every failure takes back what was done, in reverse
-//     order, and reports what could not be taken back. From open on the only way
-//     is forward: failures are reported, and tried again where that helps.
+//   - Before the step open every failure takes back what was done, side by side, and
+//     reports what could not be taken back. From open on the only way is forward:
+//     failures are reported, and tried again where that helps.
 //   - Each step is written to the promotion log, and synced, before it is done,
 //     so that an operation survives the death of the process: Resume goes on
 //     from the log. Steps are idempotent.
@@ -28,7 +28,9 @@
 //     it.
 //  4. Tell the running plan, by Env.OldOnline, when the old primary is seen online.
 //  5. Act on the Result also when there is an error: the new primary may be open.
-//     Nodes in Result.Unpointed are to be tried again with RepointNode.
+//     Nodes in Result.Unpointed are to be tried again with RepointNode, and
+//     Result.Leftover with TakeBack, across restarts, as long as the primary is the
+//     same.
 //
 // Vocabulary: the candidate is the replica to be opened, siblings are the other
 // replicas, the claim is the intent written down before anything is done.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,4 +165,75 @@ func TestLostAcknowledgerHoldsUpNoWrite(t *testing.T) {
 			})
 		}
 	})
+}
+
+// leftover makes one from its JSON.
+func leftover(t *testing.T, text string) *promote.Leftover {
+	t.Helper()
+	l := new(promote.Leftover)
+	if err := json.Unmarshal([]byte(text), l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestLeftoversOfTwoAttempts(t *testing.T) {
+	const db1 = `"plan":{"old_primary":"db1"}`
+	frozen := leftover(t, `{"state":{`+db1+`,"fence":{"state":"pending"},"starved":["db3"],"before":{"db3":{"io":true}}}}`)
+	fenced := leftover(t, `{"state":{`+db1+`,"fence":{"state":"proved","known":true,"read_only":true},"starved":["db2"],"before":{"db3":{"io":false}}}}`)
+	other := leftover(t, `{"state":{"plan":{"old_primary":"db2"},"fence":{"state":"untried"},"starved":["db3"]}}`)
+
+	both := fenced.With(frozen)
+	if got := both.Nodes(); !slices.Equal(got, []string{"db1", "db2", "db3"}) || !both.Fenced() {
+		t.Errorf("both leave %v", got)
+	}
+	// What the later one read is what the earlier one had done.
+	if both.FenceAlone() == nil {
+		t.Error("the primary counts as one that was read-only before")
+	}
+	if fenced.FenceAlone() != nil {
+		t.Error("a primary that was read-only before counts as fenced by us")
+	}
+	kept, err := json.Marshal(both)
+	if err != nil || !strings.Contains(string(kept), `"io":true`) {
+		t.Errorf("how db3 was before the first attempt is lost: %s, %v", kept, err)
+	}
+	if got := other.With(frozen); got != other {
+		t.Error("what was left with another primary is kept")
+	}
+	if got := (*promote.Leftover)(nil).With(frozen); got != frozen {
+		t.Error("what the first attempt left is lost")
+	}
+}
+
+// A server that was started anew has forgotten the fence: that it is read-only is its own
+// configuration's doing.
+func TestNothingIsTakenBackOnAServerThatWasStartedAnew(t *testing.T) {
+	l := newLab(t, sandbox.Options{Flavour: sandbox.MariaDB})
+	ctx := bounded(t)
+	time.Sleep(2 * time.Second) // servers count their uptime in seconds
+	made := time.Now().UTC().Format(time.RFC3339Nano)
+	left := func(age time.Duration, old string) *promote.Leftover {
+		at := time.Now().Add(-age).UTC().Format(time.RFC3339Nano)
+		if age == 0 {
+			at = made
+		}
+		return leftover(t, `{"time":"`+at+`","state":{"plan":{"old_primary":"`+old+`"},"fence":{"state":"pending"}}}`)
+	}
+	sqlExec(t, l.Node(0), "SET GLOBAL read_only=ON")
+	if rest, done, _ := promote.TakeBack(ctx, l.env(), left(25*time.Hour, "db1")); rest != nil || len(done) > 0 {
+		t.Errorf("after more than a day: %v, %v", rest, done)
+	}
+	if rest, done, _ := promote.TakeBack(ctx, l.env(), left(0, "gone")); rest != nil || len(done) > 0 {
+		t.Errorf("on a node that is not configured any more: %v, %v", rest, done)
+	}
+	kill := sandbox.Break(t, "kill", l.Node(0))
+	time.Sleep(2 * time.Second)
+	if err := kill.Heal(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sqlExec(t, l.Node(0), "SET GLOBAL read_only=ON")
+	if rest, done, _ := promote.TakeBack(ctx, l.env(), left(0, "db1")); rest != nil || len(done) > 0 || l.writable(l.Node(0)) {
+		t.Errorf("after a start: %v, %v, writable %v", rest, done, l.writable(l.Node(0)))
+	}
 }

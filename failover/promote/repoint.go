@@ -19,21 +19,23 @@ func (r *run) settle(ctx context.Context, n *Node) {
 	_, watch := attend(ctx, n, openSilentLimit)
 	defer watch.stop()
 	var wg sync.WaitGroup
-	wg.Go(func() { r.announce(ctx, n) })
+	wg.Go(func() { r.announce(ctx, n, watch) })
 	wg.Go(func() {
 		r.repoint(ctx, n, watch)
 		r.verify(ctx, watch)
-		r.mendSemiSync(ctx, n)
+		r.mendSemiSync(ctx, n, watch)
 	})
 	wg.Wait()
 }
 
 // announce runs the promoted hook and makes the new primary forget its source.
-func (r *run) announce(ctx context.Context, n *Node) {
+func (r *run) announce(ctx context.Context, n *Node, watch *attention) {
 	_ = r.do(ctx, Announce, n.Name, 0, func(ctx context.Context) (string, error) {
 		var wg sync.WaitGroup
 		var resetErr error
 		wg.Go(func() {
+			ctx, end := watch.within(ctx)
+			defer end()
 			resetErr = firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error {
 				channels, err := n.Session.Channels(ctx)
 				if err != nil || len(channels) == 0 {
@@ -87,15 +89,26 @@ func (r *run) semiSyncLater(ctx context.Context, to *Node, attached int) {
 	if !later {
 		return
 	}
-	if attached == 0 {
+	if needed := r.neededAcks(ctx, to); attached < needed {
 		r.result.SemiSyncPending = true
-		r.warn(fmt.Sprintf("%s runs without semi-sync: no replica is attached", to.Name))
+		r.warn(fmt.Sprintf("%s runs without semi-sync: %d of %d replicas are attached", to.Name, attached, needed))
 		return
 	}
 	err := firmly(ctx, to.Session, r.env.Statement, func(ctx context.Context) error { return to.Session.SetSemiSyncSource(ctx, true) })
 	if err != nil {
 		r.warn(fmt.Sprintf("semi-sync could not be switched on: %v", err))
 	}
+}
+
+// neededAcks is how many acknowledgements a commit on the new primary waits for.
+func (r *run) neededAcks(ctx context.Context, to *Node) int {
+	bounded, cancel := context.WithTimeout(ctx, r.env.Statement)
+	defer cancel()
+	semi, err := to.Session.SemiSync(bounded)
+	if err != nil {
+		return 1
+	}
+	return int(max(semi.WaitCount, 1))
 }
 
 // verify waits for the proving write on each repointed sibling, as long as the new
@@ -289,7 +302,7 @@ func (r *run) wantedSemiSync(ctx context.Context, to *Node) {
 		return
 	}
 	semi, err := to.Session.SemiSync(ctx)
-	if err == nil && semi.SourceInstalled && !semi.SourceEnabled {
+	if err == nil && semi.SourceInstalled && !semi.SourceEnabled && (semi.WaitCount <= 1 || r.acknowledgers(ctx, to) >= int(semi.WaitCount)) {
 		err = firmly(ctx, to.Session, r.env.Statement, func(ctx context.Context) error { return to.Session.SetSemiSyncSource(ctx, true) })
 	}
 	if err != nil {

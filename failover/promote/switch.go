@@ -126,12 +126,12 @@ func (r *run) switched(ctx context.Context, n *Node) error {
 	_, watch := attend(ctx, n, openSilentLimit)
 	defer watch.stop()
 	var wg sync.WaitGroup
-	wg.Go(func() { r.announce(ctx, n) })
+	wg.Go(func() { r.announce(ctx, n, watch) })
 	wg.Go(func() { r.demoteOld(ctx, n) })
 	wg.Go(func() { r.repoint(ctx, n, watch) })
 	wg.Wait()
 	r.verify(ctx, watch)
-	r.mendSemiSync(ctx, n)
+	r.mendSemiSync(ctx, n, watch)
 	return r.finish(ctx)
 }
 

@@ -233,8 +233,9 @@ func (r *run) receive(ctx context.Context, names []string) []string {
 			return nil
 		}
 		err := firmly(ctx, n.Session, r.env.Statement, func(ctx context.Context) error { return n.Session.StartIO(ctx, before.Name) })
-		if !known && unreachable(err) {
-			// It could not be reached to be stopped either.
+		const noSource = 1200
+		if !known && (unreachable(err) || errors.Is(err, mysql.ErrNotReplica) || mysql.Number(err) == noSource) {
+			// It could not be reached to be stopped either, or is no replica.
 			return nil
 		}
 		r.undone(Starve, n.Name, "receive again", err)

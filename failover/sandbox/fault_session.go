@@ -105,7 +105,7 @@ func takeAllConnections(ctx context.Context, n *Node) (injury, error) {
 	going.Go(func() {
 		for taking.Err() == nil {
 			sleep(taking, retakeEvery)
-			_ = take(taking) // what it is refused is taken
+			_ = take(taking) // until it is refused again
 		}
 	})
 	return injury{heal: func(context.Context) error { release(); return nil }, abandon: release}, nil

@@ -125,7 +125,7 @@ func (w *Watcher) heedLoss(ctx context.Context) {
 		if b.Vote == failover.VoteLost && !b.NeedsBounce {
 			limit, cancel := context.WithTimeout(ctx, pollLimit(voters))
 			defer cancel()
-			answers = topology.Poll(limit, voters, w.cfg.Votes == Bounce)
+			answers = w.poll(limit, voters)
 		}
 		return func() {
 			w.heeding = false
@@ -149,6 +149,18 @@ func (w *Watcher) heedLoss(ctx context.Context) {
 	})
 }
 
+// poll asks the replicas, when nobody else does: two of them asked afresh at once would
+// stall the commits of a primary that lives.
+func (w *Watcher) poll(ctx context.Context, voters []topology.Voter) []topology.Answer {
+	select {
+	case w.polling <- struct{}{}:
+		defer func() { <-w.polling }()
+		return topology.Poll(ctx, voters, w.cfg.Votes == Bounce)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
 // seer is the replica whose answer holds the primary, empty if none does.
 func (w *Watcher) seer() string {
 	for _, n := range w.engine.Snapshot(w.now).Nodes {
@@ -170,7 +182,7 @@ func (w *Watcher) askReplicas(ctx context.Context, ev failover.Event, voters []t
 	}
 	ctx, cancel := context.WithTimeout(ctx, pollLimit(voters))
 	defer cancel()
-	answers := topology.Poll(ctx, voters, w.cfg.Votes == Bounce)
+	answers := w.poll(ctx, voters)
 	w.send(func() {
 		record.Votes = answers
 		for _, a := range answers {

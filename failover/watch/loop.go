@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,6 +123,9 @@ func (w *Watcher) observe(m *member, r check.Result) {
 	if m.outcome.Alive() && !before.Alive() {
 		w.reader.Session(m.Name).Renew()
 		m.second.Renew()
+		if w.leftover != nil && slices.Contains(w.leftover.Nodes(), m.Name) {
+			w.survey() // what is left there is taken back once it is certain who is the primary
+		}
 	}
 	m.history.add(time.Now(), w.rules.Rule(m.outcome).State)
 	record := journal.Record{Time: time.Now(), Kind: journal.Probe, Node: m.Name, Outcome: m.outcome, Elapsed: r.Elapsed}

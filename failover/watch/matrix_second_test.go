@@ -20,8 +20,8 @@ type secondFault struct {
 	step    promote.StepName
 }
 
-// failoverSteps are the steps of a failover in which nothing has to be done twice.
-// Where nothing is to be applied there is no catch up: candidateCatchingUp has it.
+// failoverSteps are the steps of a failover. Where nothing is to be applied there is no
+// catch up: candidateCatchingUp has it.
 var failoverSteps = []promote.StepName{promote.Claim, promote.Starve, promote.Choose, promote.Fence, promote.Prepare,
 	promote.Open, promote.Prove, promote.Announce, promote.Repoint, promote.Verify}
 

@@ -17,7 +17,7 @@ var writeDocs = flag.Bool("write-docs", false, "write docs/fault-matrix.md from 
 func matrixFull() bool { return os.Getenv("FAILWISE_MATRIX") == "full" }
 
 // benches is how many clusters of a flavour take cases at once.
-const benches = 2
+const benches = 3
 
 // matrixQueue holds the cases that are to be run.
 func matrixQueue() chan matrixCase {

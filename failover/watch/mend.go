@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"failwise/check"
@@ -19,11 +20,11 @@ const mendLimit = 30 * time.Second
 // that is known for sure, and the right to act.
 func (w *Watcher) mend(ctx context.Context) {
 	w.forgetSource(ctx)
-	w.fencedLate()
-	w.takeBack(ctx)
 	if w.topo.Primary == "" || w.topo.Primary != w.known.roles || w.topo.PrimaryDead || !w.mayAct() {
 		return
 	}
+	w.fencedLate()
+	w.takeBack(ctx)
 	for _, n := range w.topo.Nodes {
 		if n.Name == w.topo.Primary || !n.Readable() {
 			continue
@@ -94,9 +95,6 @@ func (w *Watcher) returned(m *member, r check.Result) {
 	if !r.Outcome.Alive() || w.known.fenced[m.Name] {
 		return
 	}
-	if w.leftover != nil && slices.Contains(w.leftover.Nodes(), m.Name) {
-		w.takeBack(context.Background())
-	}
 	if op := w.running; op != nil {
 		// The failover goes on with replicas, which may take half a minute, and has
 		// nothing more to do with the old primary.
@@ -164,8 +162,15 @@ func (w *Watcher) fenceBeside(ctx context.Context, node, next string) {
 // up, and is still the primary.
 func (w *Watcher) takeBack(ctx context.Context) {
 	left := w.leftover
-	if left == nil || w.known.roles != left.Primary() || !w.mayAct() ||
-		!slices.ContainsFunc(left.Nodes(), func(name string) bool { return w.member(name) != nil && w.answers(name) }) {
+	if left == nil {
+		return
+	}
+	known := func(name string) bool { return w.member(name) != nil }
+	if w.known.roles != left.Primary() || !slices.ContainsFunc(left.Nodes(), known) {
+		w.leftover = nil // somebody has changed the cluster since
+		return
+	}
+	if !slices.ContainsFunc(left.Nodes(), w.answers) {
 		return
 	}
 	w.mendNode(ctx, left.Primary(), func(ctx context.Context, env promote.Env) func() {
@@ -174,36 +179,44 @@ func (w *Watcher) takeBack(ctx context.Context) {
 			if w.leftover != left { // an operation was there first
 				return
 			}
-			if left.Fenced() && (rest == nil || !rest.Fenced()) {
-				w.takenBack, w.takenBackAt = left, w.now
+			if rest == nil || len(done) > 0 {
+				w.leftover = rest
 			}
-			w.leftover = rest
+			if left.Fenced() && (rest == nil || !rest.Fenced()) && !w.lateTwice {
+				w.takenBack, w.takenBackAt = left.FenceAlone(), time.Now()
+			}
 			for _, words := range done {
-				w.note(slog.LevelWarn, left.Primary(), "taken back late, after a failover that was given up: %s", words)
+				w.note(slog.LevelWarn, left.Primary(), "taken back late, after an operation that was given up: %s", words)
 			}
-			for _, words := range undone {
-				w.note(slog.LevelDebug, left.Primary(), "not taken back yet: %s", words)
+			if text := strings.Join(undone, "; "); text != "" && text != w.leftoverNote {
+				w.leftoverNote = text
+				w.note(slog.LevelWarn, left.Primary(), "not taken back yet: %s", text)
 			}
-			w.survey()
+			if len(done) > 0 {
+				w.survey()
+			}
 		}
 	})
 }
 
 // lateFence is how long a fence that was taken back may still take effect: a statement
 // of a connection that was given up.
-const lateFence = time.Minute
+const lateFence = 15 * time.Second
 
-// fencedLate notices that a fence took effect after it was taken back.
+// fencedLate notices that a fence took effect after it was taken back, and has it taken
+// back once more. The second time it is somebody's wish.
 func (w *Watcher) fencedLate() {
-	if w.takenBack == nil || w.leftover != nil {
+	again := w.takenBack
+	if again == nil || w.leftover != nil {
 		return
 	}
-	n, ok := w.topo.Node(w.takenBack.Primary())
+	n, ok := w.topo.Node(again.Primary())
 	switch {
-	case w.now-w.takenBackAt > lateFence:
+	case time.Since(w.takenBackAt) > lateFence:
 		w.takenBack = nil
-	case ok && n.Readable() && w.known.roles == n.Name && (!n.Status.Writable() || n.Status.OfflineMode):
-		w.leftover, w.takenBack = w.takenBack, nil
+	case ok && n.Readable() && n.Status.ReadAt.After(w.takenBackAt) && (!n.Status.Writable() || n.Status.OfflineMode):
+		w.leftover, w.takenBack = again, nil
+		w.lateTwice = true
 	}
 }
 

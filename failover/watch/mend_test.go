@@ -90,6 +90,16 @@ func TestFenceOfAPrimaryThatThawsIsTakenBack(t *testing.T) {
 		change(&cfg)
 		l := startLab(t, c, cfg)
 		l.await(20*time.Second, "first probe", outcome("db1", rules.OK))
+		// A fence that has no session sends nothing.
+		if text := eventually(20*time.Second, func() string {
+			connected := false
+			if l.watcher.ask(t.Context(), func() { connected = l.watcher.member("db1").second.Connected() }); !connected {
+				return "the primary has no second session"
+			}
+			return ""
+		}); text != "" {
+			t.Fatal(text)
+		}
 		frozen := sandbox.Break(t, "freeze", c.Node(0))
 		l.await(60*time.Second, "failed promotion", event(failover.PromotionEnded))
 		state := filepath.Join(dir, "state.json")

@@ -205,8 +205,9 @@ func (w *Watcher) finish(op *operation, result promote.Result, err error) {
 		w.note(slog.LevelWarn, result.NewPrimary, "%s", warning)
 	}
 	w.leftover = result.Leftover.With(w.leftover)
+	w.takenBack, w.lateTwice = nil, false
 	if result.Opened && op.recovers == "" {
-		w.leftover, w.takenBack = nil, nil
+		w.leftover = nil
 		w.semiSyncOwed = result.SemiSyncPending
 		w.left = map[string]string{}
 		for _, node := range result.Fallen {

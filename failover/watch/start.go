@@ -95,13 +95,7 @@ func (w *Watcher) makeEngine(state journal.State) error {
 	w.known.roles, w.known.fenced = w.topo.Primary, map[string]bool{}
 	w.kept.engine = w.engine.State(0)
 	w.semiSyncOwed, w.kept.semiSyncOwed = state.SemiSyncOwed, state.SemiSyncOwed
-	if kept, ok := state.Extra[leftoverKey]; ok {
-		left := new(promote.Leftover)
-		if err := json.Unmarshal(kept, left); err != nil {
-			return fmt.Errorf("state file: %w", err)
-		}
-		w.leftover, w.kept.leftover = left, left
-	}
+	w.learnLeftover(state)
 	w.recordRun(journal.Record{Time: w.began, Kind: journal.Start, Message: "failwise " + w.cfg.Version, Data: journal.Data(startRecord{
 		PID: os.Getpid(), Version: w.cfg.Version, Cluster: w.cfg.Cluster, Nodes: cfg.Nodes, Profile: w.cfg.Profile, Policy: cfg.Policy,
 		Tick: w.cfg.Timings.Tick.Seconds(), ProbeInterval: w.cfg.Timings.ProbeInterval.Seconds(), ProbeBudget: w.cfg.Timings.ProbeBudget.Seconds(),

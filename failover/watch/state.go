@@ -37,6 +37,20 @@ type kept struct {
 // leftoverKey is where the state file keeps what an operation could not take back.
 const leftoverKey = "leftover"
 
+// learnLeftover takes in what the watcher that acted could not take back.
+func (w *Watcher) learnLeftover(s journal.State) {
+	w.leftover = nil
+	if kept, ok := s.Extra[leftoverKey]; ok {
+		left := new(promote.Leftover)
+		if err := json.Unmarshal(kept, left); err != nil {
+			w.note(slog.LevelWarn, "", "state file: %v", err)
+			return
+		}
+		w.leftover = left
+	}
+	w.kept.leftover = w.leftover
+}
+
 // restored is the engine's state as an earlier run left it.
 func restored(s journal.State, now time.Time) (failover.State, error) {
 	out := failover.State{QuotaUsed: s.QuotaUsed, Shunned: map[string]failover.Shun{}}
@@ -215,6 +229,9 @@ func (w *Watcher) takeState(s journal.State, version journal.Version) {
 			w.tell(failover.PolicyIs(failover.Automatic, name, 0, ""))
 		}
 	}
+	if w.lease == nil {
+		w.learnLeftover(s)
+	}
 	if s.SemiSyncOwed && !old.SemiSyncOwed {
 		w.semiSyncOwed = true // the next look at the primary says whether it still is
 	}
@@ -289,6 +306,7 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 		w.note(slog.LevelError, "", "last healthy topology: %v", err)
 	}
 	seenAt := w.memory.Time
+	acts := w.lease != nil // else what is left is another watcher's
 	var left json.RawMessage
 	if w.leftover != nil {
 		if left, err = json.Marshal(w.leftover); err != nil {
@@ -313,8 +331,10 @@ func (w *Watcher) write(ctx context.Context, s failover.State, failedOver bool) 
 				f.Shunned[name] = journal.ShunState{Reason: sh.String(), Since: now, FailedOverTo: sh.FailedOverTo}
 			}
 		}
-		delete(f.Extra, leftoverKey)
-		if left != nil {
+		if acts {
+			delete(f.Extra, leftoverKey)
+		}
+		if acts && left != nil {
 			if f.Extra == nil {
 				f.Extra = map[string]json.RawMessage{}
 			}

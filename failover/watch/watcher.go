@@ -72,12 +72,17 @@ type Watcher struct {
 	alike   []string          // whom the primary replaced, if it was lost before its first write: their replicas count as its own
 	errands map[*errand]bool  // what an operation has to call back
 	left    map[string]string // nodes that do not follow the primary yet, and why
-	// heeding: the replica that holds the primary is looked at again.
+	// heeding: the replica that holds the primary is looked at again. polling is taken by
+	// who asks the replicas: one after the other.
 	heeding bool
-	// leftover is what an operation could not take back, nil for nothing; takenBack what
-	// of a fence was taken back late, at takenBackAt: the fence may still come after it.
+	polling chan struct{}
+	// leftover is what an operation could not take back, nil for nothing; leftoverNote what
+	// was said of it last. takenBack is a fence that was taken back late, at takenBackAt: it
+	// may still take effect, once, and lateTwice says that it did.
 	leftover, takenBack *promote.Leftover
-	takenBackAt         time.Duration
+	leftoverNote        string
+	takenBackAt         time.Time
+	lateTwice           bool
 	// semiSyncOwed: a promotion had to leave semi-sync off that was on before.
 	semiSyncOwed bool
 	ended        Ended
@@ -131,6 +136,7 @@ func New(cfg Config) (*Watcher, error) {
 	w := &Watcher{
 		cfg: cfg, began: time.Now(), inbox: make(chan input, inboxSize), surveyed: make(chan struct{}, 1), reload: make(chan struct{}, 1), done: make(chan struct{}),
 		leased:  make(chan lock.Lease, 1),
+		polling: make(chan struct{}, 1),
 		fencing: map[string]bool{}, fallen: map[string]bool{}, errands: map[*errand]bool{}, left: map[string]string{}, decided: map[string]Decision{},
 	}
 	w.statemap = newStatemap(cfg.Statemap, cfg.Profile.Rules())
