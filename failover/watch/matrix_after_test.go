@@ -214,9 +214,11 @@ func (tr *trial) ends(ctx context.Context) {
 		tr.t.Fatal("the watcher does not end")
 	}
 	for _, n := range tr.living() {
-		if !slices.Contains(tr.forgotten, n) {
-			tr.complain(20*time.Second, func() string { return sessionsLeft(ctx, n, tr.cluster) })
+		var cutOff time.Time
+		if slices.ContainsFunc(tr.broken, func(a *sandbox.Active) bool { return a.Node == n && a.Fault.Needs&sandbox.NeedFirewall != 0 }) {
+			cutOff = tr.healed
 		}
+		tr.complain(20*time.Second, func() string { return sessionsLeft(ctx, n, tr.cluster, cutOff) })
 	}
 	nothingLeft(tr.t, tr.dir)
 }

@@ -162,7 +162,6 @@ func longHold(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	tr.breaks("drop-watcher", tr.cluster.Node(0))
 	tr.holdsStill()
 	time.Sleep(time.Until(tr.began.Add(70 * time.Second)))
-	tr.forgotten = []*sandbox.Node{tr.cluster.Node(0)}
 	tr.finish()
 }
 

@@ -69,14 +69,11 @@ type trial struct {
 	fell    []*sandbox.Node          // beside the first primary, those that may have been opened and lost
 	refused map[*sandbox.Node]string // nodes that may not come back as a replica, and why
 	retried bool                     // a promotion is to fail, and to be tried again
-	// forgotten are nodes that were cut off for so long that the kernel gave up telling
-	// them that a connection has ended: its sessions go with the server's wait_timeout.
-	forgotten []*sandbox.Node
-	began     time.Time     // when the judged fault began
-	took      time.Duration // how long the judged fault took to begin
-	healed    time.Time     // when the first fault was healed
-	opened    time.Time     // when the new primary was opened
-	primary   *sandbox.Node
+	began   time.Time                // when the judged fault began
+	took    time.Duration            // how long the judged fault took to begin
+	healed  time.Time                // when the first fault was healed
+	opened  time.Time                // when the new primary was opened
+	primary *sandbox.Node
 }
 
 // run breaks a cluster, and judges what the watcher makes of it.

@@ -171,3 +171,30 @@ func TestALockThatCouldNotBeAskedIsAskedAgain(t *testing.T) {
 	u.unable.Store(false)
 	until(t, "the watcher acts again", coordinates(t, w))
 }
+
+// Times in the state file are the wall clock's, which may be set: what lies in the future
+// then has just been, and what is limited ends no later than it says.
+func TestStateAfterTheClockWasSet(t *testing.T) {
+	now := time.Now()
+	for step, want := range map[time.Duration]time.Duration{-24 * time.Hour: 0, -time.Minute: 0, 0: 0, time.Hour: time.Hour} {
+		kept := journal.State{LastFailover: journal.FailoverState{Time: now, OldPrimary: "db1", NewPrimary: "db2"}}
+		s, err := restored(kept, now.Add(step))
+		if err != nil || s.LastFailoverAge == nil || *s.LastFailoverAge != want {
+			t.Errorf("the clock was set by %s: the last failover was %v ago, want %s (%v)", step, s.LastFailoverAge, want, err)
+		}
+	}
+	policy := journal.PolicyState{Mode: "manual", Since: now, Until: now.Add(time.Hour), Then: "automatic"}
+	for step, want := range map[time.Duration]failover.PolicyState{
+		-time.Hour:       {Policy: failover.Manual, Left: 2 * time.Hour, Then: failover.Automatic},
+		30 * time.Minute: {Policy: failover.Manual, Left: 30 * time.Minute, Then: failover.Automatic},
+		2 * time.Hour:    {Policy: failover.Automatic},
+	} {
+		s, err := restored(journal.State{Policy: policy}, now.Add(step))
+		if err != nil || s.Policy == nil {
+			t.Fatalf("the clock was set by %s: no policy (%v)", step, err)
+		}
+		if got := *s.Policy; got.Policy != want.Policy || got.Left != want.Left || got.Then != want.Then {
+			t.Errorf("the clock was set by %s: %+v, want %+v", step, got, want)
+		}
+	}
+}
