@@ -107,8 +107,11 @@ func (w *Watcher) voters(primary string) []topology.Voter {
 // asked again. All of them are asked then, its own answer last, so that it does not let go
 // of the hold before the others have spoken.
 func (w *Watcher) heedLoss(ctx context.Context) {
+	if w.round == nil || w.round.Seconds == 0 || w.heeding || w.running != nil || w.cfg.Votes == NoVotes {
+		return
+	}
 	seer := w.seer()
-	if seer == "" || w.heeding || w.running != nil || w.cfg.Votes == NoVotes || w.round == nil || w.round.Seconds == 0 {
+	if seer == "" {
 		return
 	}
 	primary, record := w.known.roles, w.round

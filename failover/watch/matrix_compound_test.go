@@ -40,7 +40,9 @@ var compoundCases = append([]compoundCase{
 	{"kill of the primary and a replica at once", "failover to the other", twoDie},
 	{"the watcher alone cut off from all nodes", "hold: isolated", watcherCutOff},
 	{"state directory stalled, then kill", "failover", stateDirectoryStalled},
-	{"kill, every hook hangs", "failover", hangingHooks},
+	{"kill, every hook hangs", "failover", everyHook("/bin/sleep", "600")},
+	{"kill, every hook fails", "failover", everyHook("/bin/false")},
+	{"kill, the fence hook fails and aborts", "hold: the promotion is taken back", fenceHookAborts},
 }, secondFaults()...)
 
 // compoundWorkers is how many compound cases run at once, if -parallel allows.

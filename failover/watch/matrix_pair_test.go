@@ -238,16 +238,35 @@ func stateDirectoryStalled(t *testing.T, flavour sandbox.Flavour, row *matrixRow
 	tr.finish()
 }
 
-func hangingHooks(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+// everyHook is the same hook for every event; one that fails is a warning.
+func everyHook(argv ...string) func(*testing.T, sandbox.Flavour, *matrixRow) {
+	return func(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
+		tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
+			cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{}}
+			for _, e := range hooks.Events() {
+				cfg.Hooks.Hooks[e] = []hooks.Hook{{Argv: argv, Timeout: time.Second, OnFailure: hooks.Warn}}
+			}
+		})
+		tr.breaks("kill", tr.cluster.Node(0))
+		tr.promotes()
+		tr.overlaps()
+		tr.finish()
+	}
+}
+
+// A fence hook that fails may end the failover: all is taken back, and nobody is opened.
+func fenceHookAborts(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	tr := tryOn(t, sandbox.Options{Flavour: flavour}, killed, row, func(cfg *Config, _ *sandbox.Cluster) {
-		hang := []hooks.Hook{{Argv: []string{"/bin/sleep", "600"}, Timeout: time.Second, OnFailure: hooks.Warn}}
-		cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{}}
-		for _, e := range hooks.Events() {
-			cfg.Hooks.Hooks[e] = hang
-		}
+		cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{hooks.Fence: {{Argv: []string{"/bin/false"}, OnFailure: hooks.Abort}}}}
 	})
 	tr.breaks("kill", tr.cluster.Node(0))
-	tr.promotes()
-	tr.overlaps()
+	failed := tr.await(matrixWait, "promotion taken back", event(failover.PromotionEnded))
+	if !strings.Contains(failed.Text, "hook") {
+		t.Errorf("the failed promotion does not say that a hook ended it: %q", failed.Text)
+	}
+	tr.decideFirst()
+	time.Sleep(5 * time.Second)
+	tr.never("an opened replica", event(failover.Promoted))
+	row.decision = "hold: " + failover.PromotionFailed.String()
 	tr.finish()
 }
