@@ -170,15 +170,21 @@ func unprovedFence(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 	tr := tryOn(t, sandbox.Options{Flavour: flavour}, matrixCase{want: actsOn, fault: "freeze", outcomes: noAnswer}, row,
 		func(cfg *Config, _ *sandbox.Cluster) { cfg.Promotion.FenceRequire = promote.RequireProof })
 	tr.breaks("freeze", tr.cluster.Node(0))
+	tr.givesUp("not proved to be fenced")
+	tr.finish()
+}
+
+// givesUp waits for a promotion that is taken back, and says why, and sees nobody opened.
+func (tr *trial) givesUp(why string) {
+	tr.t.Helper()
 	failed := tr.await(matrixWait, "promotion taken back", event(failover.PromotionEnded))
-	if !strings.Contains(failed.Text, "fence") {
-		t.Errorf("the failed promotion does not say that the fence was not proved: %q", failed.Text)
+	if !strings.Contains(failed.Text, why) {
+		tr.t.Errorf("the failed promotion does not say %q: %q", why, failed.Text)
 	}
 	tr.decideFirst()
 	time.Sleep(5 * time.Second)
 	tr.never("an opened replica", event(failover.Promoted))
-	row.decision = "hold: " + failover.PromotionFailed.String()
-	tr.finish()
+	tr.row.decision = "hold: " + failover.PromotionFailed.String()
 }
 
 // Nobody is left to be promoted: the cluster goes on as it was once it is back. What is
@@ -260,13 +266,6 @@ func fenceHookAborts(t *testing.T, flavour sandbox.Flavour, row *matrixRow) {
 		cfg.Hooks = hooks.Set{Hooks: map[hooks.Event][]hooks.Hook{hooks.Fence: {{Argv: []string{"/bin/false"}, OnFailure: hooks.Abort}}}}
 	})
 	tr.breaks("kill", tr.cluster.Node(0))
-	failed := tr.await(matrixWait, "promotion taken back", event(failover.PromotionEnded))
-	if !strings.Contains(failed.Text, "hook") {
-		t.Errorf("the failed promotion does not say that a hook ended it: %q", failed.Text)
-	}
-	tr.decideFirst()
-	time.Sleep(5 * time.Second)
-	tr.never("an opened replica", event(failover.Promoted))
-	row.decision = "hold: " + failover.PromotionFailed.String()
+	tr.givesUp("hook")
 	tr.finish()
 }
